@@ -84,6 +84,11 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
+struct Takeover {
+  uint8_t unresponsive_percent = 25;
+  friend bool operator==(const Takeover&, const Takeover&) = default;
+};
+
 struct Routing {
   std::vector<std::string> chain = routing::DefaultChain();
   std::vector<std::string> roots;
@@ -217,13 +222,14 @@ struct Verdicts {
 
 struct Config {
   std::string fabric = "umad";
-  std::string mode = "manage";  // A word of mode.h.
+  std::string mode;  // A word of common/sm_mode.h; empty: mode.h chooses.
   std::string state_dir = "/var/lib/fabricd";
   std::vector<std::string> listen = {"unix:/run/fabricd/fabricd.sock"};
   std::string http_listen;  // Empty: off.
   Log log;
   Sm sm;
   LidRules lid;
+  Takeover takeover;
   Smp smp;
   Sweep sweep;
   Link link;

@@ -60,6 +60,8 @@ void VisitSmKeys(Visitor& visitor, C& c) {
   visitor.Number("lid.lmc", kRestart, c.lid.lmc, NumberRange{0, 7});
   visitor.Flag("lid.lmc_enhanced_port0", kRestart, c.lid.lmc_enhanced_port0);
   visitor.Text("lid.guid2lid_file", kRestart, c.lid.guid2lid_file);
+  visitor.Number("takeover.unresponsive_percent", kResweep, c.takeover.unresponsive_percent,
+                 NumberRange{0, 100});
 }
 
 template <typename Visitor, typename C>

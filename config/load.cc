@@ -158,8 +158,7 @@ absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& file
   WalkYaml(text, message, found);
   Reader reader(message, found);
   VisitKeys(reader, config);
-  // Before it is validated, so that a mode that is not built can be replaced too.
-  if (!mode_option.empty() && IsMode(config.mode)) config.mode = mode_option;
+  if (!mode_option.empty() && ModeFault(config.mode).empty()) config.mode = mode_option;
   Validate(config, found);
   const std::vector<Fault> all = found.Take();
   if (faults != nullptr) *faults = all;

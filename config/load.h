@@ -25,8 +25,8 @@ std::string FaultsText(const std::string& filename, const std::vector<Fault>& fa
 
 // `filename` is only for messages. INVALID_ARGUMENT when anything is wrong: its message has one
 // "FILE:LINE: PATH: MESSAGE" line per fault, in file order, and `faults` (may be null) the same as
-// data. `mode_option` is the value of --mode, empty without it. It replaces the mode of the text
-// before that is validated, unless the text has no mode of mode.h.
+// data. `mode_option` is the value of --mode, empty without it. It replaces the mode of the text,
+// unless that is no mode: a typing error in the file stays one.
 absl::StatusOr<Config> LoadYaml(const std::string& text, const std::string& filename,
                                 std::vector<Fault>* faults, std::string_view mode_option = "");
 

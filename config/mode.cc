@@ -3,16 +3,24 @@
 
 #include <fmt/format.h>
 
+#include "common/check.h"
+
 namespace fabricd::config {
 
-bool IsMode(std::string_view word) {
-  return word == "observe" || word == "standby" || word == "manage";
+std::string ModeFault(std::string_view word) {
+  if (word.empty() || ParseSmMode(word)) return "";
+  return fmt::format("expected observe, standby or manage, got '{}'", word);
 }
 
-std::string ModeFault(std::string_view word) {
-  if (word == "manage") return "";
-  if (IsMode(word)) return fmt::format("{} is not built yet; only manage is possible", word);
-  return fmt::format("expected manage (observe and standby are not built yet), got '{}'", word);
+ModeChoice ChooseMode(std::string_view word, std::string_view fabric, bool was_master) {
+  FABRICD_CHECK(ModeFault(word).empty(), "mode {}", word);
+  if (!word.empty()) return {*ParseSmMode(word), ""};
+  if (fabric.starts_with("sim:")) return {SmMode::kManage, ""};
+  if (!was_master) return {SmMode::kObserve, ""};
+  return {SmMode::kManage,
+          "no mode is configured, and the state directory is of a fabricd that has managed this "
+          "subnet: it goes on managing. Write 'mode: manage' to the configuration: without it, a "
+          "fabricd with an empty state directory only observes"};
 }
 
 }  // namespace fabricd::config

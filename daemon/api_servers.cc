@@ -18,9 +18,11 @@ ApiServers::~ApiServers() {
   StopCalls();
 }
 
-absl::Status ApiServers::Open(const config::Config& config, Backend& backend) {
+absl::Status ApiServers::Open(const config::Config& config, SmMode mode, Backend& backend) {
   if (!config.listen.empty()) {
-    auto server = rpc::Server::Start({config.listen, kVersion, config.security}, backend);
+    rpc::ServerOptions options{config.listen, kVersion, config.security};
+    options.mode = mode;
+    auto server = rpc::Server::Start(options, backend);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     serving_.store(server_.get(), std::memory_order_release);

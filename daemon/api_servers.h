@@ -9,6 +9,7 @@
 
 #include <absl/status/status.h>
 
+#include "common/sm_mode.h"
 #include "config/config.h"
 #include "daemon/base/backend.h"
 
@@ -27,7 +28,7 @@ class ApiServers {
   ~ApiServers();
 
   // Listens on the configured addresses. `backend` must outlive this.
-  absl::Status Open(const config::Config& config, Backend& backend);
+  absl::Status Open(const config::Config& config, SmMode mode, Backend& backend);
   // A view was published. `serves`: the health service reports SERVING.
   void OnPublished(bool serves);
   void SetAccess(const config::Security& security);

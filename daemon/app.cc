@@ -19,6 +19,7 @@
 #include "daemon/stop_limit.h"
 #include "daemon/telemetry/reset_events.h"
 #include "daemon/version.h"
+#include "mad/read_only_transport.h"
 #include "mad/replies.h"
 #include "mad/transactions.h"
 #include "mad/umad_transport.h"
@@ -38,7 +39,8 @@ telemetry::State CollectorStateOf(const sweep::FabricView& view) {
 
 // ---- set-up
 
-App::App(const config::Config& config, const RunOptions& run) : config_(config) {
+App::App(const config::Config& config, const RunOptions& run)
+    : config_(config), accept_takeover_(run.accept_takeover) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
@@ -65,14 +67,30 @@ absl::Status App::Open(const RunOptions& run) {
   FABRICD_RETURN_IF_ERROR(OpenFabric());
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
+  FinishOptions(stored->core.options);
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
   FABRICD_RETURN_IF_ERROR(OpenSa(std::move(stored->clients)));
   OpenTelemetry(run.once);
   FABRICD_RETURN_IF_ERROR(OpenCore(std::move(stored->core), run));
-  return api_.Open(config_, *this);
+  return api_.Open(config_, state_->mode(), *this);
+}
+
+// What no file says.
+void App::FinishOptions(sweep::CoreOptions& options) const {
+  options.sm.mode = state_->mode();
+  options.takeover.accept = accept_takeover_;
 }
 
 absl::Status App::OpenFabric() {
+  auto transport = OpenTransport();
+  if (!transport.ok()) return transport.status();
+  transport_ = *std::move(transport);
+  if (!MayManage(state_->mode()))
+    transport_ = std::make_unique<mad::ReadOnlyTransport>(std::move(transport_), state_->mode());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<mad::Transport>> App::OpenTransport() {
   const std::string& spec = config_.fabric;
   if (spec.rfind("sim:", 0) == 0) {
     auto topology = sim::MakeTopology(spec.substr(4));
@@ -81,15 +99,13 @@ absl::Status App::OpenFabric() {
     auto transport = sim::SimTransport::Create(**topology, {});
     if (!transport.ok()) return transport.status();
     sim_control_ = transport->get();
-    transport_ = *std::move(transport);
-    return absl::OkStatus();
+    return std::unique_ptr<mad::Transport>(*std::move(transport));
   }
   const auto choice = mad::UmadChoice::Parse(spec);
   if (!choice.ok()) return choice.status();
-  auto transport = mad::UmadTransport::Open(*choice);
+  auto transport = mad::UmadTransport::Open(*choice, state_->mode());
   if (!transport.ok()) return transport.status();
-  transport_ = *std::move(transport);
-  return absl::OkStatus();
+  return std::unique_ptr<mad::Transport>(*std::move(transport));
 }
 
 absl::Status App::OpenSa(std::unique_ptr<sa::SaState> clients) {
@@ -297,6 +313,7 @@ absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply 
   auto options = ToCoreOptions(wanted);
   if (!options.ok()) return options.status();
   state_->m_keys().AddTo(options->sm);
+  FinishOptions(*options);
   auto verdicts = ToVerdictOptions(wanted);
   if (!verdicts.ok()) return verdicts.status();
   std::optional<policy::PartitionRequest> partitions;

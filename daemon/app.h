@@ -46,8 +46,9 @@
 namespace fabricd::daemon {
 
 struct RunOptions {
-  bool once = false;     // End when the subnet is up, or cannot come up.
-  std::string dump_dir;  // Folder for dumps after heavy sweeps; empty: none.
+  bool once = false;                 // End when the subnet is up, or cannot come up.
+  std::string dump_dir;              // Folder for dumps after heavy sweeps; empty: none.
+  std::string accept_takeover = {};  // The id of an accepted takeover report; empty: none.
   // The configuration's file, for display, and a function that reads it again as at the start.
   std::string config_file = {};
   ConfigKeeper::Load load_config = {};
@@ -110,6 +111,8 @@ class App final : public Backend {
   App(const config::Config& config, const RunOptions& run);
   absl::Status Open(const RunOptions& run);
   absl::Status OpenFabric();
+  absl::StatusOr<std::unique_ptr<mad::Transport>> OpenTransport();
+  void FinishOptions(sweep::CoreOptions& options) const;
   absl::Status OpenSa(std::unique_ptr<sa::SaState> clients);
   void OpenTelemetry(bool once);
   absl::Status OpenVerdicts(policy::StoredVerdicts stored);
@@ -123,6 +126,7 @@ class App final : public Backend {
   void ShutDown();
 
   const config::Config config_;  // As started.
+  const std::string accept_takeover_;
   std::unique_ptr<StateOpener> state_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.

@@ -30,7 +30,7 @@ constexpr int kExitUsage = 2;
 
 struct Arguments {
   std::string config_file;
-  std::string fabric, mode, state_dir, http_listen, dump_dir, import_opensm;
+  std::string fabric, mode, state_dir, http_listen, dump_dir, import_opensm, accept_takeover;
   std::vector<std::string> listen;
   bool once = false, check_config = false, print_default_config = false;
   double clock_rate = 1;
@@ -43,9 +43,11 @@ void Declare(CLI::App& cli, Arguments& arguments) {
       "umad[:DEVICE[:PORT]], sim:FILE, or a generator: sim:superpod:sus=1,hosts=8,rails=4, "
       "sim:fat-tree:radix=8,levels=3");
   cli.add_option("--mode", arguments.mode,
-                 "What fabricd does on the subnet: manage (default); observe and standby are not "
-                 "built yet")
+                 "What fabricd does on the subnet: observe (Gets only; the default on a real "
+                 "fabric), standby (the same, seen by other SMs) or manage")
       ->check([](const std::string& word) { return fabricd::config::ModeFault(word); });
+  cli.add_option("--accept-takeover", arguments.accept_takeover,
+                 "Id of a takeover report: its changes may be made (fabricctl takeover plan)");
   cli.add_option("--state-dir", arguments.state_dir,
                  "Where LIDs are kept (default /var/lib/fabricd)");
   cli.add_option("--listen", arguments.listen,
@@ -183,7 +185,8 @@ int main(int argc, char** argv) {
     fabricd::ProcessClock::SetRate(arguments.clock_rate);
     spdlog::warn("time runs {:g} times as fast: for tests only", arguments.clock_rate);
   }
-  fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.config_file};
+  fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.accept_takeover,
+                                  arguments.config_file};
   run.load_config = [&arguments](auto* faults) { return MakeJudgedConfig(arguments, faults); };
   auto app = fabricd::daemon::App::Create(*config, run);
   if (!app.ok()) {

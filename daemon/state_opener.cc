@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "config/mode.h"
 #include "daemon/base/side_file.h"
 #include "daemon/base/wall_clock.h"
 #include "daemon/settings/core_options.h"
@@ -49,15 +50,26 @@ absl::Status StateOpener::OpenStore(const config::Config& config) {
   if (!opened.ok()) return opened.status();
   for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   store_ = *std::move(opened);
-  if (config.lid.guid2lid_file.empty()) return absl::OkStatus();
-  auto text = ReadFileOf("lid.guid2lid_file", config.lid.guid2lid_file);
-  if (!text.ok()) return text.status();
-  const store::Guid2Lid parsed = store::ParseGuid2Lid(*text);
-  WarnSkipped(config.lid.guid2lid_file, parsed);
   auto known = store_->LoadLids();
   if (!known.ok()) return known.status();
-  // The file seeds an empty store; later our own records are the truth.
-  return known->empty() ? store_->PutLids(parsed.records) : absl::OkStatus();
+  const config::ModeChoice choice =
+      config::ChooseMode(config.mode, config.fabric, /*was_master=*/!known->empty());
+  mode_ = choice.mode;
+  if (!choice.warning.empty()) spdlog::warn("{}", choice.warning);
+  if (config.lid.guid2lid_file.empty() || !known->empty()) return absl::OkStatus();
+  return ReadGuid2Lid(config.lid.guid2lid_file);
+}
+
+// The file seeds an empty store; later our own records are the truth. LIDs in the store show that
+// this fabricd was master, so one that only reads does not store them.
+absl::Status StateOpener::ReadGuid2Lid(const std::string& path) {
+  auto text = ReadFileOf("lid.guid2lid_file", path);
+  if (!text.ok()) return text.status();
+  store::Guid2Lid parsed = store::ParseGuid2Lid(*text);
+  WarnSkipped(path, parsed);
+  if (MayManage(mode_)) return store_->PutLids(parsed.records);
+  seed_lids_ = std::move(parsed.records);
+  return absl::OkStatus();
 }
 
 absl::Status StateOpener::ReadFiles(const config::Config& config) {
@@ -105,12 +117,17 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   state.core.options = *std::move(options);
   auto records = store_->LoadLids();
   if (!records.ok()) return records.status();
-  state.core.lids = *std::move(records);
+  state.core.options.sm.mode = mode_;
+  state.core.lids = records->empty() ? std::move(seed_lids_) : *std::move(records);
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);
   auto rows = store_->LoadRows();
   if (!rows.ok()) return rows.status();
+  auto takeover = sweep::LoadTakeover(*rows);
+  if (!takeover.ok()) return takeover.status();
+  state.core.takeover = *std::move(takeover);
+  std::erase_if(*rows, [](const auto& row) { return sweep::IsTakeoverRow(row.first); });
   auto partitions = OpenPartitions(config.partitions.file, *rows);
   if (!partitions.ok()) return partitions.status();
   state.core.partitions = *std::move(partitions);
@@ -139,6 +156,8 @@ absl::StatusOr<StoredRows> StateOpener::ImportClients(const config::Config& conf
   sa::ClientImport imported = sa::ImportClients(*dump, WallNowMs());
   if (config.sm.sa_db_file.empty()) return std::move(imported.rows);
   WarnSkipped(config.sm.sa_db_file, imported);
+  // One that only reads leaves them to be read again, newer, when it is to manage.
+  if (!MayManage(mode_)) return std::move(imported.rows);
   RowChanges changes;
   for (const auto& [key, value] : imported.rows) changes.emplace(key, value);
   FABRICD_RETURN_IF_ERROR(store_->ChangeRows(changes));
@@ -164,7 +183,8 @@ absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::st
     spdlog::error("{}; the partitions of before stay", Message(outcome.status()));
     return *before;
   }
-  FABRICD_RETURN_IF_ERROR(store_->ChangeRows(policy::PartitionRows(*before, *outcome->after)));
+  if (MayManage(mode_))
+    FABRICD_RETURN_IF_ERROR(store_->ChangeRows(policy::PartitionRows(*before, *outcome->after)));
   spdlog::info("{}: {} partitions", path, outcome->after->partitions.list.size());
   return *outcome->after;
 }

@@ -8,9 +8,11 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <absl/status/statusor.h>
 
+#include "common/sm_mode.h"
 #include "config/config.h"
 #include "daemon/base/store_thread.h"
 #include "daemon/base/worker.h"
@@ -35,9 +37,12 @@ struct StoredState {
 
 class StateOpener {
  public:
-  // Errors tell operators what to do.
+  // Errors tell operators what to do. In a mode that only reads, nothing is stored but events.
   static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config);
 
+  // What this fabricd does: by the configuration, and by what the store knows of earlier
+  // mastership.
+  SmMode mode() const { return mode_; }
   // Before the first job of the store's thread.
   absl::StatusOr<StoredState> Load(const config::Config& config);
 
@@ -67,6 +72,10 @@ class StateOpener {
   absl::StatusOr<policy::PartitionState> OpenPartitions(const std::string& path,
                                                         const StoredRows& rows);
 
+  absl::Status ReadGuid2Lid(const std::string& path);
+
+  SmMode mode_ = SmMode::kManage;
+  std::vector<fabric::LidRecord> seed_lids_;  // Of a file, for an empty store.
   MKeyRecords m_keys_;
   fabric::NodeNameMap node_name_map_;
   fabric::HostPatterns host_patterns_;

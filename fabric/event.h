@@ -37,7 +37,7 @@ struct Reroute {
 };
 
 // PascalCase and stable: scripts filter by them. By name.
-inline constexpr std::array<std::string_view, 34> kEventTypes = {
+inline constexpr std::array<std::string_view, 35> kEventTypes = {
     "CommonCauseEnded",
     "CommonCauseFound",
     "ConditionCleared",
@@ -66,6 +66,7 @@ inline constexpr std::array<std::string_view, 34> kEventTypes = {
     "SubnetDown",
     "SubnetUp",
     "TableDiffers",
+    "TakeoverHeld",
     "VerdictAcknowledged",
     "VerdictBreakerOpened",
     "VerdictBreakerReset",

@@ -83,6 +83,13 @@ std::optional<Agent> AgentOfClass(uint8_t management_class) {
   return std::nullopt;
 }
 
+// Whether an SM in this mode responds to requests of this method. SMInfo is all that a standby is
+// asked for.
+bool IsRequestOf(SmMode mode, wire::Method method) {
+  if (MayManage(mode)) return true;
+  return IsSeenByOthers(mode) && (method == wire::Method::kGet || method == wire::Method::kSet);
+}
+
 bool IsTelemetryAgent(Agent agent) { return agent == Agent::kPerf || agent == Agent::kVendor; }
 
 uint32_t Milliseconds(Duration timeout) {
@@ -163,14 +170,16 @@ ContextPtr OpenContext(const std::string& device) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UmadTransport>> UmadTransport::Open(const UmadChoice& choice) {
+absl::StatusOr<std::unique_ptr<UmadTransport>> UmadTransport::Open(const UmadChoice& choice,
+                                                                   SmMode mode) {
   absl::StatusOr<UmadPort> port = FindPort(choice);
   if (!port.ok()) return port.status();
-  return std::unique_ptr<UmadTransport>(new UmadTransport(std::move(port->local), port->on_ibsim));
+  return std::unique_ptr<UmadTransport>(
+      new UmadTransport(std::move(port->local), port->on_ibsim, mode));
 }
 
-UmadTransport::UmadTransport(LocalPort local, bool on_ibsim)
-    : local_(std::move(local)), on_ibsim_(on_ibsim) {}
+UmadTransport::UmadTransport(LocalPort local, bool on_ibsim, SmMode mode)
+    : local_(std::move(local)), on_ibsim_(on_ibsim), mode_(mode) {}
 
 UmadTransport::~UmadTransport() { Stop(); }
 
@@ -196,14 +205,16 @@ absl::Status UmadTransport::Register(Agent agent) {
   const AgentRule& rule = RuleOf(agent);
   constexpr size_t kBitsPerWord = 8 * sizeof(long);
   long methods[16 / sizeof(long)] = {};
+  bool responds = false;
   for (const wire::Method method : rule.unsolicited) {
+    if (!IsRequestOf(mode_, method)) continue;
     const size_t bit = static_cast<size_t>(method);
     methods[bit / kBitsPerWord] |= static_cast<long>(1ul << (bit % kBitsPerWord));
+    responds = true;
   }
   errno = 0;
-  const int id =
-      umad_register(ChannelOf(agent).handle, static_cast<int>(rule.management_class), rule.version,
-                    rule.rmpp_version, rule.unsolicited.size() != 0 ? methods : nullptr);
+  const int id = umad_register(ChannelOf(agent).handle, static_cast<int>(rule.management_class),
+                               rule.version, rule.rmpp_version, responds ? methods : nullptr);
   agents_[static_cast<size_t>(agent)].id = id;
   if (id >= 0) return absl::OkStatus();
   const int error = errno != 0 ? errno : -id;
@@ -234,9 +245,11 @@ absl::Status UmadTransport::Start(Sink sink) {
   stopping_ = false;
   loss_ = absl::OkStatus();
   absl::Status status = OpenHandle(smp_.handle);
-  if (status.ok()) status = OpenHandle(sa_.handle);
+  if (status.ok() && MayManage(mode_)) status = OpenHandle(sa_.handle);
   for (const AgentRule& rule : kRules) {
-    if (status.ok() && !IsTelemetryAgent(rule.agent)) status = Register(rule.agent);
+    const bool is_wanted =
+        !IsTelemetryAgent(rule.agent) && (MayManage(mode_) || rule.agent != Agent::kSubnAdm);
+    if (status.ok() && is_wanted) status = Register(rule.agent);
   }
   if (!status.ok()) {
     Stop();
@@ -244,7 +257,7 @@ absl::Status UmadTransport::Start(Sink sink) {
   }
   OpenTelemetry();
   StartReceiver(smp_, wire::kMadBytes, "umad-smp");
-  StartReceiver(sa_, kFirstGmpBytes, "umad-sa");
+  if (sa_.handle >= 0) StartReceiver(sa_, kFirstGmpBytes, "umad-sa");
   if (telemetry_.handle >= 0) StartReceiver(telemetry_, wire::kMadBytes, "umad-telemetry");
   StartEventWatcher();
   return absl::OkStatus();

@@ -28,6 +28,7 @@
 
 #include <absl/status/statusor.h>
 
+#include "common/sm_mode.h"
 #include "mad/transport.h"
 #include "mad/umad_ports.h"
 
@@ -39,8 +40,11 @@ class UmadTransport final : public Transport {
  public:
   static constexpr std::chrono::milliseconds kPollInterval{100};
 
-  // Finds the port. Errors tell operators what to do. Opens nothing yet.
-  static absl::StatusOr<std::unique_ptr<UmadTransport>> Open(const UmadChoice& choice);
+  // Finds the port. Errors tell operators what to do. Opens nothing yet. In standby mode there is
+  // no agent for requests to the SA and for traps, in observe mode none for any request: the port
+  // stays free for another SM.
+  static absl::StatusOr<std::unique_ptr<UmadTransport>> Open(const UmadChoice& choice,
+                                                             SmMode mode = SmMode::kManage);
   ~UmadTransport() override;
 
   absl::Status Start(Sink sink) override;
@@ -64,7 +68,7 @@ class UmadTransport final : public Transport {
     absl::Status refusal;  // Why there is no agent.
   };
 
-  UmadTransport(LocalPort local, bool on_ibsim);
+  UmadTransport(LocalPort local, bool on_ibsim, SmMode mode);
 
   absl::Status OpenHandle(int& handle) const;
   absl::Status Register(Agent agent);
@@ -81,6 +85,7 @@ class UmadTransport final : public Transport {
 
   const LocalPort local_;
   const bool on_ibsim_;
+  const SmMode mode_;
   Sink sink_;
   Channel smp_, sa_, telemetry_;
   std::array<AgentState, kAgents> agents_;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder/effects_text.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "common/stable_hash.h"
 #include "mad/wire/smp.h"
 
 namespace fabricd::recorder {
 namespace {
 
-constexpr const char* kQuestionNames[] = {"store LIDs",     "store holds",       "store partitions",
-                                          "compute a plan", "check cabling",     "order the writes",
-                                          "compute trees",  "evaluate an intent"};
+constexpr const char* kQuestionNames[] = {
+    "store LIDs",       "store holds",   "store partitions",   "compute a plan",  "check cabling",
+    "order the writes", "compute trees", "evaluate an intent", "store a takeover"};
 static_assert(std::size(kQuestionNames) == std::variant_size_v<decltype(sweep::Question::what)>);
 constexpr const char* kAnswerNames[] = {"stored",          "plan",  "order of writes",
                                         "cabling checked", "trees", "intent evaluated"};
@@ -35,7 +34,8 @@ constexpr const char* kEventNames[] = {"start",
                                        "alias GUIDs changed",
                                        "read VL tables",
                                        "set priority",
-                                       "step down"};
+                                       "step down",
+                                       "accept takeover"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sweep::Event>);
 constexpr const char* kIncomingNames[] = {"received", "timed out", "send failed"};
 
@@ -50,22 +50,6 @@ std::string MadText(const std::vector<uint8_t>& payload) {
 }
 
 }  // namespace
-
-// By words of 8 bytes, little-endian. The last one is filled up with zeros; the size tells them
-// from data.
-void StableHash::Add(std::string_view bytes) {
-  Add(bytes.size());
-  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
-    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-    Add(word);
-  }
-}
-
-void StableHash::Add(uint64_t value) {
-  value_ = std::rotl((value_ ^ value) * 0x9E37'79B9'7F4A'7C15, 29);
-}
 
 uint64_t DigestOf(const sweep::Effects& effects, KeyAliases* aliases) {
   StableHash hash;

@@ -4,24 +4,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "recorder/key_aliases.h"
 #include "sweep/interface/events.h"
 
 namespace fabricd::recorder {
-
-// 64 bits, the same on every machine. Not for adversaries: it multiplies and rotates.
-class StableHash {
- public:
-  void Add(std::string_view bytes);
-  void Add(uint64_t value);
-  uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 0xCBF2'9CE4'8422'2325;
-};
 
 // Digest of all effects with an external result: MADs, questions by kind and id, events, outcomes
 // of commands, and the generation of the view. `aliases`: of the recording. Null: the keys are

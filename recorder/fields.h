@@ -18,6 +18,7 @@
 #include "policy/partition_state.h"
 #include "recorder/archive.h"
 #include "sweep/interface/events.h"
+#include "sweep/takeover/takeover_record.h"
 
 namespace fabricd::recorder {
 
@@ -31,7 +32,7 @@ void Visit(A& a, mad::EngineOptions& o) {
 }
 template <typename A>
 void Visit(A& a, sweep::SmOptions& o) {
-  a(o.priority, o.sm_key, o.polling_timeout, o.polling_retries, o.gid_prefix, o.m_key,
+  a(o.mode, o.priority, o.sm_key, o.polling_timeout, o.polling_retries, o.gid_prefix, o.m_key,
     o.m_key_lease_period, o.m_key_protect_bits, o.m_key_by_guid, o.m_key_secret,
     o.former_m_key_secrets, o.former_m_keys, o.neighbors);
 }
@@ -95,8 +96,13 @@ void Visit(A& a, policy::PolicyOptions& o) {
   a(o.damping, o.holds, o.conditions, o.partitions);
 }
 template <typename A>
+void Visit(A& a, sweep::TakeoverOptions& o) {
+  a(o.unresponsive_percent, o.accept);
+}
+template <typename A>
 void Visit(A& a, sweep::CoreOptions& o) {
-  a(o.smp, o.sm, o.link, o.sweep, o.audit, o.lmc, o.lmc_enhanced_port0, o.routing, o.policy);
+  a(o.smp, o.sm, o.link, o.sweep, o.audit, o.lmc, o.lmc_enhanced_port0, o.routing, o.policy,
+    o.takeover);
 }
 
 // ---- holds
@@ -279,6 +285,14 @@ void Visit(A& a, sweep::SetPriority& event) {
 template <typename A>
 void Visit(A& a, sweep::StepDown& event) {
   a(event.command, event.validate_only, event.request_id);
+}
+template <typename A>
+void Visit(A& a, sweep::AcceptTakeover& event) {
+  a(event.command, event.id);
+}
+template <typename A>
+void Visit(A& a, sweep::TakeoverRecord& record) {
+  a(record.sm_ports, record.prefixes, record.lmcs, record.protect_bits, record.accepted);
 }
 
 template <typename T>

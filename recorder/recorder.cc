@@ -92,7 +92,7 @@ struct AnswerText {
 
 template <typename A>
 void VisitState(A& a, CoreInputs& inputs) {
-  a(inputs.lids, inputs.holds, inputs.partitions);
+  a(inputs.lids, inputs.holds, inputs.partitions, inputs.takeover);
   VisitShared(a, inputs.groups);
   VisitShared(a, inputs.aliases);
 }

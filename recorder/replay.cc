@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "common/stable_hash.h"
 #include "common/status.h"
 #include "recorder/effects_text.h"
 #include "recorder/recorder.h"

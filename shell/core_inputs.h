@@ -17,9 +17,11 @@ struct CoreInputs {
   std::shared_ptr<const fabric::MulticastGroups> groups;  // Null: none.
   policy::PartitionState partitions;
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Null: none.
+  sweep::TakeoverRecord takeover = {};
 
   std::unique_ptr<sweep::Core> MakeCore() const {
-    return std::make_unique<sweep::Core>(options, local, lids, holds, groups, partitions, aliases);
+    return std::make_unique<sweep::Core>(options, local, lids, holds, groups, partitions, aliases,
+                                         takeover);
   }
 };
 

@@ -53,6 +53,7 @@ class Records {
   [[nodiscard]] virtual absl::Status Write(const sweep::PersistLids& lids) = 0;
   [[nodiscard]] virtual absl::Status Write(const sweep::PersistHolds& holds) = 0;
   [[nodiscard]] virtual absl::Status Write(const sweep::PersistPartitions& partitions) = 0;
+  [[nodiscard]] virtual absl::Status Write(const sweep::PersistTakeover& takeover) = 0;
 };
 
 // Receives the output of the core.

@@ -33,6 +33,9 @@ class StoreRecords final : public Records {
   absl::Status Write(const sweep::PersistPartitions& partitions) override {
     return store_.ChangeRows(partitions.rows);
   }
+  absl::Status Write(const sweep::PersistTakeover& takeover) override {
+    return store_.ChangeRows(takeover.rows);
+  }
 
  private:
   store::Store& store_;

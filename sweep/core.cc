@@ -15,7 +15,8 @@ namespace fabricd::sweep {
 
 Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
-           policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases)
+           policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases,
+           TakeoverRecord takeover)
     : options_(std::move(options)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       observed_(std::move(local)),
@@ -30,10 +31,11 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),
+      guard_(options_, questions_, std::move(takeover)),
       programming_(MakeGround(), observed_, lids_, planner_, remediation_, partitions_, questions_,
                    journal_, view_, std::move(groups), std::move(aliases)),
       activities_(MakeGround(), options_, observed_, agenda_, commands_, mastership_, remediation_,
-                  partitions_, programming_, journal_, view_),
+                  partitions_, guard_, programming_, journal_, view_),
       traps_(options_, observed_, lids_, activities_.follower(), agenda_, remediation_, journal_) {
   std::vector<Guid> ports;
   for (const LidRecord& record : records) ports.push_back(record.port_guid);
@@ -59,10 +61,11 @@ Effects Core::TakeEffects(Instant now) {
   }
   view_.ShowPhase(activities_.phase());
   if (view_.TakeChanged() || remediation_.HasChanges())
-    effects_.publish = view_.Make({options_, activities_.phase(), observed_, lids_, planner_,
-                                   programming_.multicast(), mastership_, partitions_, problems_,
-                                   remediation_.intent().isolated, remediation_.View(now)},
-                                  devices_.applied());
+    effects_.publish =
+        view_.Make({options_, activities_.phase(), observed_, lids_, planner_,
+                    programming_.multicast(), mastership_, guard_, partitions_, problems_,
+                    remediation_.intent().isolated, remediation_.View(now)},
+                   devices_.applied());
   return std::exchange(effects_, {});
 }
 
@@ -83,8 +86,8 @@ Instant Core::NextDeadline() const {
 void Core::On(const StartEvent& event, Instant now) {
   remediation_.Begin(event.epoch, now);
   mastership_.Start();
-  effects_.set_is_sm = true;
-  activities_.StartHeavySweep("start", now);
+  if (IsSeenByOthers(options_.sm.mode)) effects_.set_is_sm = true;
+  activities_.StartHeavySweep("start", now, /*is_patient=*/mastership_.OnlyReads());
 }
 
 void Core::On(const TimerEvent&, Instant now) {
@@ -108,6 +111,7 @@ void Core::On(const mad::IncomingMad& mad, Instant now) {
 void Core::OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
   const bool asked = smp.method == wire::Method::kGet || smp.method == wire::Method::kSet;
   if (smp.method == wire::Method::kTrap) {
+    if (mastership_.OnlyReads()) return;  // It was sent to another SM, which stops it.
     if (const auto key = RepressKey(mad.from.lid))
       effects_.send.push_back(mad::MakeTrapRepress(mad, *key));
     if (mastership_.IsMaster()) traps_.OnTrap(wire::Notice::Decode(smp.data), now);
@@ -144,6 +148,9 @@ void Core::On(Answer answer, Instant now) {
       break;
     case Open::KindOf<PersistHolds>(): remediation_.On(std::get<Persisted>(what), now); break;
     case Open::KindOf<PersistPartitions>(): partitions_.On(std::get<Persisted>(what), now); break;
+    case Open::KindOf<PersistTakeover>():
+      activities_.OnTakeoverStored(std::get<Persisted>(what).status, now);
+      break;
     case Open::KindOf<ComputePlan>():
       programming_.OnPlan(std::get<PlanReady>(std::move(what)), now);
       break;

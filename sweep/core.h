@@ -28,12 +28,12 @@ namespace fabricd::sweep {
 class Core {
  public:
   // `records`, `holds` and `partitions` were made durable earlier. `groups` and `aliases` are those
-  // known from before; null: none.
+  // known from before; null: none. `takeover`: what is known of earlier mastership.
   Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
        policy::PartitionState partitions = {},
-       std::shared_ptr<const fabric::AliasGuids> aliases = nullptr);
+       std::shared_ptr<const fabric::AliasGuids> aliases = nullptr, TakeoverRecord takeover = {});
   ~Core();
 
   void Step(Event event, Instant now);
@@ -70,6 +70,7 @@ class Core {
   void On(const ReadLanes& wanted, Instant) { activities_.ReadVlTables(wanted); }
   void On(const SetPriority& command, Instant now) { OnMastershipCommand(command, now); }
   void On(const StepDown& command, Instant now) { OnMastershipCommand(command, now); }
+  void On(const AcceptTakeover& command, Instant now) { activities_.OnCommand(command, now); }
 
   template <typename Command>
   void OnHoldCommand(Command command, Instant now);
@@ -95,6 +96,7 @@ class Core {
   Mastership mastership_;
   Remediation remediation_;
   PartitionKeeper partitions_;
+  TakeoverGuard guard_;
   Agenda agenda_{options_};
   CommandQueue commands_{effects_.finished};
   SweepJournal journal_{engine_, effects_};

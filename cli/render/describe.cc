@@ -254,7 +254,8 @@ std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {
   const Cell status =
       sm.subnet_up() ? Cell("subnet up", Tone::kGood) : Cell("subnet not up", Tone::kBad);
   Page page(sm.state(), status, "fabricd " + sm.version(), style);
-  page.Line("Port", fmt::format("{} LID {} {}", sm.guid(), sm.lid(), sm.node_name()))
+  page.Line("Mode", sm.mode() + (sm.takeover_held() ? ", takeover held (takeover plan)" : ""))
+      .Line("Port", fmt::format("{} LID {} {}", sm.guid(), sm.lid(), sm.node_name()))
       .Line("Priority", sm.priority())
       .Line("Phase", sm.phase())
       .Line("Generation", sm.generation())

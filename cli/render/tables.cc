@@ -216,14 +216,28 @@ Table LinkTable(const pb::ListLinksResponse& links, bool wide) {
   return table;
 }
 
+namespace {
+
+// Of an SM that only reads, and of one that waits for acceptance, it says so.
+Cell SmStatusCell(const pb::GetSmResponse& sm) {
+  if (sm.subnet_up()) return Cell("Up", Tone::kGood);
+  if (sm.takeover_held()) return Cell("Held", Tone::kBad);
+  if (sm.mode() == "observe") return Cell("Observing", Tone::kWarning);
+  if (sm.mode() == "standby") return Cell("Standby", Tone::kWarning);
+  return Cell("NotUp", Tone::kBad);
+}
+
+}  // namespace
+
 Table SmTable(const pb::GetSmResponse& sm, bool wide) {
   std::vector<std::string> headers = {"STATE", "STATUS", "PRIORITY",  "LID",
                                       "GUID",  "NODES",  "SWITCHES",  "HOSTS",
                                       "LINKS", "ENGINE", "GENERATION"};
   if (wide)
-    AddColumns(headers, {"PHASE", "DEGRADED", "PORTS-ACTIVE", "SWEEPS", "LAST-SWEEP", "PROBLEMS"});
+    AddColumns(headers,
+               {"MODE", "PHASE", "DEGRADED", "PORTS-ACTIVE", "SWEEPS", "LAST-SWEEP", "PROBLEMS"});
   Table table(headers);
-  const Cell status = sm.subnet_up() ? Cell("Up", Tone::kGood) : Cell("NotUp", Tone::kBad);
+  const Cell status = SmStatusCell(sm);
   std::vector<Cell> row = {sm.state(),
                            status,
                            fmt::format("{}", sm.priority()),
@@ -237,7 +251,7 @@ Table SmTable(const pb::GetSmResponse& sm, bool wide) {
                            fmt::format("{}", sm.generation())};
   if (wide) {
     row.insert(row.end(),
-               {sm.phase(), fmt::format("{}", sm.links_degraded()),
+               {sm.mode(), sm.phase(), fmt::format("{}", sm.links_degraded()),
                 fmt::format("{}", sm.ports_active()), fmt::format("{}", sm.sweeps_done()),
                 fmt::format("{} {:.1f}ms", sm.last_sweep().kind(), sm.last_sweep().duration_ms()),
                 fmt::format("{}", sm.problems_size())});

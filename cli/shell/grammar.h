@@ -122,7 +122,7 @@ void AddVerdictVerbs(Grammar& grammar);    // verdicts …, congestion
 void AddHoldVerbs(Grammar& grammar);       // cordon … enable, holds, ack, readiness, check
 void AddPartitionVerbs(Grammar& grammar);  // apply, diff, partition …
 void AddEventVerbs(Grammar& grammar);      // events, wait
-void AddAdminVerbs(Grammar& grammar);      // sweep, dump, sm, tech-support, version
+void AddAdminVerbs(Grammar& grammar);      // sweep, dump, sm, takeover, tech-support, version
 void AddConfigVerbs(Grammar& grammar);     // config …, audit, auth …, completion
 void AddSimVerbs(Grammar& grammar);        // sim …
 

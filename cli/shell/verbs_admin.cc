@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep, dump, sm, version.
+// sweep, dump, sm, takeover, tech-support, version.
 #include "cli/shell/grammar.h"
 #include "cli/verbs/commands.h"
 #include "cli/verbs/sm_commands.h"
@@ -41,6 +41,27 @@ void AddSmVerbs(Grammar& grammar) {
   });
 }
 
+void AddTakeoverVerbs(Grammar& grammar) {
+  CLI::App* takeover =
+      grammar.AddGroup("takeover", "Taking over a fabric that another SM has configured");
+  CLI::App* plan = grammar.Add("plan", "Show what the daemon would change", takeover);
+  grammar.OnCall(plan, {"table", "json", "yaml"},
+                 [&grammar](Client& client) { return TakeoverPlan(client, grammar.globals()); });
+  struct AcceptWords {
+    std::string id, reason;
+  };
+  auto accepted = std::make_shared<AcceptWords>();
+  CLI::App* accept = grammar.Add("accept", "Let the takeover that is held go on", takeover);
+  accept->add_option("id", accepted->id, "of the report that was read")
+      ->required()
+      ->type_name(kTextValue);
+  accept->add_option("--reason", accepted->reason, "why; kept in the audit log")
+      ->type_name(kTextValue);
+  grammar.OnCall(accept, {"table", "json", "yaml"}, [&grammar, accepted](Client& client) {
+    return TakeoverAccept(client, grammar.globals(), accepted->id, accepted->reason);
+  });
+}
+
 }  // namespace
 
 void AddAdminVerbs(Grammar& grammar) {
@@ -69,6 +90,7 @@ void AddAdminVerbs(Grammar& grammar) {
   });
 
   AddSmVerbs(grammar);
+  AddTakeoverVerbs(grammar);
   auto archive = std::make_shared<std::string>("fabricctl-tech-support.tar");
   CLI::App* support =
       grammar.Add("tech-support", "Write all that the daemon tells into one archive");

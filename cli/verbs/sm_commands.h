@@ -21,4 +21,14 @@ Result StepDown(Client& client, const Globals& globals, const SmOptions& options
 Result SetPriority(Client& client, const Globals& globals, uint32_t priority,
                    const SmOptions& options);
 
+// ---- taking over a fabric that another subnet manager has configured
+
+// Shows what the daemon would change. kRefused: it has no report. The result is kFailure if the
+// takeover is held, so that a script notices.
+Result TakeoverPlan(Client& client, const Globals& globals);
+// Lets the held takeover go on. kRefused: nothing is held, or the daemon only reads; kFailure: the
+// report has another id by now.
+Result TakeoverAccept(Client& client, const Globals& globals, const std::string& id,
+                      const std::string& reason);
+
 }  // namespace fabricd::cli

@@ -61,35 +61,37 @@ constexpr MethodRule kRules[] = {
     {"fabric.sim.v1.SimService/StartTraffic", kOperator, true},
     {"fabric.sim.v1.SimService/StopTraffic", kOperator, true},
     {"fabric.sim.v1.SimService/Unlink", kOperator, true},
+    {"fabric.v1.AdminService/AcceptTakeover", kAdmin, true, true},
     {"fabric.v1.AdminService/DownloadRecording", kOperator},
     {"fabric.v1.AdminService/Dump", kViewer},
     {"fabric.v1.AdminService/GetCaller", kNone},
     {"fabric.v1.AdminService/GetConfig", kOperator},
+    {"fabric.v1.AdminService/GetTakeoverReport", kViewer},
     {"fabric.v1.AdminService/ImportOpensm", kOperator},
     {"fabric.v1.AdminService/ListAuditRecords", kOperator},
     {"fabric.v1.AdminService/ReloadConfig", kAdmin, true},
-    {"fabric.v1.AdminService/SetPriority", kAdmin, true},
+    {"fabric.v1.AdminService/SetPriority", kAdmin, true, true},
     {"fabric.v1.AdminService/StartSweep", kOperator, true},
-    {"fabric.v1.AdminService/StepDown", kAdmin, true},
+    {"fabric.v1.AdminService/StepDown", kAdmin, true, true},
     {"fabric.v1.AdminService/ValidateConfig", kOperator},
     {"fabric.v1.EventService/ListEvents", kViewer},
     {"fabric.v1.EventService/WatchEvents", kViewer},
-    {"fabric.v1.PartitionService/AddMembers", kOperator, true},
-    {"fabric.v1.PartitionService/ApplyPartitions", kOperator, true},
-    {"fabric.v1.PartitionService/CreatePartition", kOperator, true},
-    {"fabric.v1.PartitionService/DeletePartition", kOperator, true},
+    {"fabric.v1.PartitionService/AddMembers", kOperator, true, true},
+    {"fabric.v1.PartitionService/ApplyPartitions", kOperator, true, true},
+    {"fabric.v1.PartitionService/CreatePartition", kOperator, true, true},
+    {"fabric.v1.PartitionService/DeletePartition", kOperator, true, true},
     {"fabric.v1.PartitionService/ExportPartitions", kViewer},
     {"fabric.v1.PartitionService/GetPartition", kViewer},
     {"fabric.v1.PartitionService/ListPartitions", kViewer},
-    {"fabric.v1.PartitionService/RemoveMembers", kOperator, true},
-    {"fabric.v1.PartitionService/UpdatePartition", kOperator, true},
+    {"fabric.v1.PartitionService/RemoveMembers", kOperator, true, true},
+    {"fabric.v1.PartitionService/UpdatePartition", kOperator, true, true},
     {"fabric.v1.PlanService/AnalyzeJob", kViewer},
     {"fabric.v1.PlanService/PreviewChange", kViewer},
     {"fabric.v1.PlanService/ValidateWiring", kViewer},
-    {"fabric.v1.RemediationService/AckHold", kScheduler, true},
+    {"fabric.v1.RemediationService/AckHold", kScheduler, true, true},
     {"fabric.v1.RemediationService/BatchGetReadiness", kViewer},
-    {"fabric.v1.RemediationService/CreateHold", kScheduler, true},
-    {"fabric.v1.RemediationService/DeleteHold", kScheduler, true},
+    {"fabric.v1.RemediationService/CreateHold", kScheduler, true, true},
+    {"fabric.v1.RemediationService/DeleteHold", kScheduler, true, true},
     {"fabric.v1.RemediationService/ListConditions", kViewer},
     {"fabric.v1.RemediationService/ListDampedLinks", kViewer},
     {"fabric.v1.RemediationService/ListHolds", kViewer},
@@ -158,7 +160,8 @@ const MethodRule* FindRule(std::string_view method) {
   return rule != std::end(kRules) && rule->method == method ? rule : nullptr;
 }
 
-Access::Access(const config::Security& security) : handled_(std::size(kRules) * kCodes) {
+Access::Access(const config::Security& security, SmMode mode)
+    : handled_(std::size(kRules) * kCodes), mode_(mode) {
   Set(security);
 }
 
@@ -236,7 +239,7 @@ absl::Status Access::Admit(const Caller& caller, std::string_view method, bool b
                             fmt::format("fabricd serves no {}", method.substr(0, 200)));
   const Role role = RoleOf(caller);
   FABRICD_RETURN_IF_ERROR(TakeToken(caller, *rule, role, begun));
-  if (role >= rule->least) return absl::OkStatus();
+  if (role >= rule->least) return CheckMode(*rule);
   const bool known = !caller.id.empty();
   const auto code =
       known ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnauthenticated;
@@ -246,6 +249,18 @@ absl::Status Access::Admit(const Caller& caller, std::string_view method, bool b
                   RoleName(rule->least), known ? caller.id : "a caller that is not known",
                   role == kNone ? "no role" : std::string("the role ") + RoleName(role)),
       About(caller, *rule, role));
+}
+
+// What needs a master is refused here, before it is taken apart, with what to do about it.
+absl::Status Access::CheckMode(const MethodRule& rule) const {
+  if (!rule.writes || MayManage(mode_)) return absl::OkStatus();
+  const std::string mode(SmModeName(mode_));
+  return query::MakeError(
+      absl::StatusCode::kFailedPrecondition, "ONLY_READS",
+      fmt::format("fabricd only reads ({} mode): it refuses {}. It changes the fabric with "
+                  "'mode: manage' in its configuration, after a restart",
+                  mode, rule.method),
+      {{"method", std::string(rule.method)}, {"mode", mode}});
 }
 
 // One call of the caller, if its limits let it begin.

@@ -21,6 +21,7 @@
 
 #include "common/mutex.h"
 #include "common/published.h"
+#include "common/sm_mode.h"
 #include "config/config.h"
 
 namespace fabricd::rpc {
@@ -33,6 +34,7 @@ struct MethodRule {
   std::string_view method;  // "fabric.v1.TopologyService/GetNode"
   Role least = Role::kAdmin;
   bool is_mutation = false;  // It is audited.
+  bool writes = false;       // Its effect is a Set, so it is refused where fabricd only reads.
 };
 std::span<const MethodRule> MethodRules();
 // By method; null: nobody may call it.
@@ -72,7 +74,7 @@ struct ClientState {
 // The decision about a call: the role first, then the limits.
 class Access {
  public:
-  explicit Access(const config::Security& security);
+  explicit Access(const config::Security& security, SmMode mode = SmMode::kManage);
 
   // A reload. What is under way stays.
   void Set(const config::Security& security);
@@ -87,6 +89,7 @@ class Access {
   //   kResourceExhausted  TOO_MANY_CALLS, TOO_MANY_ANSWERS, CALLS_TOO_FAST, TOO_MANY_CLIENTS: the
   //                       limit, and a QuotaFailure
   //   kUnimplemented      METHOD_UNKNOWN: the table has no such method
+  //   kFailedPrecondition ONLY_READS: in this mode fabricd changes nothing
   // `begun`: of the caller's calls under way one is this one.
   absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.
@@ -117,10 +120,12 @@ class Access {
   };
   std::shared_ptr<ClientState> StateOf(const Caller& caller);
   std::shared_ptr<void> Add(const Caller& caller, uint32_t ClientState::*number, uint32_t amount);
+  absl::Status CheckMode(const MethodRule& rule) const;
   absl::Status TakeToken(const Caller& caller, const MethodRule& rule, Role role, bool begun);
 
   static constexpr size_t kCodes = 17;          // Of gRPC.
   std::vector<std::atomic<uint64_t>> handled_;  // [rule * kCodes + code]
+  const SmMode mode_;
   Published<Rules> rules_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientState>> clients_ FABRICD_GUARDED_BY(mutex_);

@@ -50,7 +50,7 @@ using PartitionsDone =
 
 // What can be asked of the core about its place among the SMs of the subnet, and its answer; the
 // outcome is null where nothing came of it.
-using MastershipCommand = std::variant<sweep::SetPriority, sweep::StepDown>;
+using MastershipCommand = std::variant<sweep::SetPriority, sweep::StepDown, sweep::AcceptTakeover>;
 using MastershipDone =
     std::function<void(absl::Status, std::shared_ptr<const sweep::MastershipOutcome>)>;
 

@@ -20,8 +20,9 @@ class OnceWatch {
   static constexpr Duration kLongest = std::chrono::minutes(30);
 
   struct Facts {
-    bool idle = false;     // Neither sweeping nor programming.
-    bool standby = false;  // Another SM is master.
+    bool idle = false;         // Neither sweeping nor programming.
+    bool standby = false;      // Another SM is master.
+    std::string why_not = {};  // Why this SM does not bring the subnet up; empty: it tries.
     bool subnet_up = false;
     uint32_t sweeps_done = 0;
     std::string progress;  // Changes whenever the sweep makes progress.
@@ -36,6 +37,8 @@ class OnceWatch {
     if (!began_) began_ = moved_ = now;
     if (facts.idle && facts.sweeps_done > 0 && facts.subnet_up) return End{0, ""};
     if (facts.idle && facts.standby) return End{1, "another SM is master"};
+    if (facts.idle && facts.sweeps_done > 0 && !facts.why_not.empty())
+      return End{1, std::move(facts.why_not)};
     if (facts.idle && facts.sweeps_done >= kSweeps)
       return End{1, "the subnet is not up after " + std::to_string(kSweeps) + " sweeps"};
     if (facts.progress != progress_ || facts.sweeps_done != sweeps_done_) moved_ = now;

@@ -66,6 +66,11 @@ std::optional<int> ProgressReporter::FindEnd(const sweep::Core& core) {
   const std::shared_ptr<const sweep::FabricView> view = links_.publisher.view();
   OnceWatch::Facts facts;
   facts.standby = view->sm.state == wire::SmState::kStandby;
+  if (!MayManage(view->sm.mode))
+    facts.why_not =
+        fmt::format("the fabric was read; {} mode brings nothing up", SmModeName(view->sm.mode));
+  else if (view->sm.is_held && view->takeover != nullptr)
+    facts.why_not = fmt::format("the takeover report {} was not accepted", view->takeover->id);
   facts.idle = view->phase == sweep::Phase::kIdle || view->phase == sweep::Phase::kStandby;
   facts.subnet_up = view->subnet_up;
   facts.sweeps_done = view->sweeps_done;

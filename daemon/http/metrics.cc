@@ -109,6 +109,15 @@ class FabricCollector final : public prometheus::Collectable {
     for (const auto state : {wire::SmState::kNotActive, wire::SmState::kDiscovering,
                              wire::SmState::kStandby, wire::SmState::kMaster})
       out.Add(view_->sm.state == state ? 1 : 0, {{"state", std::string(wire::SmStateName(state))}});
+    out.Begin("fabricd_mode", "1 for what this fabricd does on the subnet, else 0.");
+    for (const SmMode mode : {SmMode::kManage, SmMode::kStandby, SmMode::kObserve})
+      out.Add(view_->sm.mode == mode ? 1 : 0, {{"mode", std::string(SmModeName(mode))}});
+    out.Begin("fabricd_takeover_held",
+              "1: master, but nothing is written until a takeover report is accepted.");
+    out.Add(view_->sm.is_held ? 1 : 0);
+    out.Begin("fabricd_takeover_risks",
+              "Risky changes that the last takeover report lists; 0 without one.");
+    out.Add(view_->takeover == nullptr ? 0 : static_cast<double>(view_->takeover->risks.size()));
     out.Begin("fabricd_sm_priority", "Priority of this subnet manager, 0 to 15.");
     out.Add(view_->sm.priority);
     out.Begin("fabricd_sm_others", "Other subnet managers that were found, by their state.");

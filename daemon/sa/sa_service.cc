@@ -245,7 +245,8 @@ void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& repl
 }
 
 void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
-  state_ = view->sm.state;
+  // One whose takeover is held answers no more than one that rules nothing.
+  state_ = view->sm.is_held ? wire::SmState::kNotActive : view->sm.state;
   {
     MutexLock lock(newest_mutex_);
     newest_ = std::move(view);

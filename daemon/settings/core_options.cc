@@ -156,6 +156,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.sweep.settle_after = config.routing.settle_after;
   options.routing.threads = static_cast<int>(config.routing.threads);
   options.policy = ToPolicyOptions(config);
+  options.takeover.unresponsive_percent = config.takeover.unresponsive_percent;
   return options;
 }
 

@@ -12,7 +12,7 @@ namespace fabricd::sa {
 // nullopt: nothing can be answered from it, for this SM is not the master, or there is no plan yet.
 template <typename View>
 std::optional<ViewInput> InputOf(const View& view, SmKey trusted, uint64_t gid_prefix) {
-  if (view.sm.state != wire::SmState::kMaster || view.plan == nullptr) return std::nullopt;
+  if (!view.sm.Manages() || view.plan == nullptr) return std::nullopt;
   ViewInput input;
   input.snapshot = view.snapshot;
   input.lids = view.lids;

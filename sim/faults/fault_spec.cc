@@ -148,6 +148,11 @@ constexpr FaultClass kClasses[] = {
      &Faults::host_reboots,
      1000,
      {0, 0, 0}},
+    {"observers",
+     "fabricds that only read, every second one in standby mode",
+     &Faults::observers,
+     8,
+     {0, 0, 0}},
 };
 // Of trap_loss, and all that follow.
 constexpr size_t kOwnDraws = 25;

@@ -32,13 +32,14 @@ Cast::Cast(Simulation& simulation, Places& places, const FaultInjector& injector
 void Cast::Add(const sweep::CoreOptions& core) {
   for (int i = 0; i < Count(faults_.managers); ++i) AddManager(core);
   for (int i = 0; i < Count(faults_.foreign_sms); ++i) AddForeignSm();
+  for (int i = 0; i < Count(faults_.observers); ++i) AddObserver(core);
 }
 
 Instant Cast::SomeTime() { return simulation_.now() + UpTo(Seconds(faults_.phase_s), rng_); }
 
 // ---- managers
 
-void Cast::AddManager(sweep::CoreOptions core) {
+size_t Cast::AddManager(sweep::CoreOptions core) {
   const bool crowd = IsCrowd(faults_);
   const bool first = simulation_.manager_count() == 0;
   core.sm.priority = static_cast<uint8_t>(rng_.Below(crowd ? 4 : 16));
@@ -55,6 +56,16 @@ void Cast::AddManager(sweep::CoreOptions core) {
   manager.on_finished = callbacks_.on_finished;
   const Duration wait = first ? Duration::zero() : UpTo(seconds(2), rng_);
   simulation_.At(simulation_.now() + wait, [this, number] { Start(number); });
+  return number;
+}
+
+// Of the highest priority: no master gives it the subnet all the same.
+void Cast::AddObserver(sweep::CoreOptions core) {
+  const size_t number = AddManager(std::move(core));
+  sweep::SmOptions& sm = simulation_.manager(number).options.sm;
+  sm.mode = observers_.size() % 2 == 0 ? SmMode::kObserve : SmMode::kStandby;
+  sm.priority = 15;
+  observers_.push_back(number);
 }
 
 void Cast::Start(size_t number) {
@@ -182,7 +193,8 @@ size_t Cast::MasterCount() const {
 size_t Cast::RunningCount() const {
   size_t running = 0;
   for (size_t i = 0; i < simulation_.manager_count(); ++i)
-    running += simulation_.manager(i).core != nullptr;
+    running +=
+        simulation_.manager(i).core != nullptr && MayManage(simulation_.manager(i).options.sm.mode);
   return running;
 }
 

@@ -50,17 +50,21 @@ class Cast {
   // Whether all managers know their part, and one master (not two, not a dead one) has brought the
   // subnet up. A foreign master is taken at its word.
   bool IsUp() const;
+  // Numbers of the managers that only read.
+  const std::vector<size_t>& observers() const { return observers_; }
   // SMs of either make that would answer SMInfo as master.
   size_t MasterCount() const;
   bool HasForeignMaster() const;
-  // Fabricds that run; those that a link connects to nothing included.
+  // Fabricds that run and may become master; those that a link connects to nothing included.
   size_t RunningCount() const;
   void SendForeignSmsAway();
   // The fabricd that is master, null: none.
   const Manager* Master() const;
 
  private:
-  void AddManager(sweep::CoreOptions core);
+  // Returns its number. It starts within two seconds, the first one at once.
+  size_t AddManager(sweep::CoreOptions core);
+  void AddObserver(sweep::CoreOptions core);
   void AddForeignSm();
   void Start(size_t number);
   void Doom(size_t number);
@@ -76,6 +80,7 @@ class Cast {
   Rng& rng_;
   const Callbacks callbacks_;
   std::vector<ForeignSm*> foreign_;  // The simulation owns them.
+  std::vector<size_t> observers_;
   int kills_left_;
 };
 

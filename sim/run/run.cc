@@ -64,6 +64,7 @@ constexpr const char* kCheckers[] = {
     "multicast",
     "tenants",
     "quality",
+    "observer",
 };
 
 SimOptions DrawSimOptions(const Faults& faults, Rng& rng) {
@@ -307,6 +308,7 @@ class Run {
     FailAll("holds", operators_.Findings(*master));
     FailAll("multicast", members_.Findings(*master, unwanted));
     JudgePartitions(*master, beyond);
+    CheckObservers(beyond);
   }
 
   void JudgePartitions(const Manager& master, const absl::flat_hash_set<PortRef>& beyond) {
@@ -322,6 +324,28 @@ class Run {
       if (problem.kind == sweep::ProblemKind::kNotEnforced)
         expected.not_enforced.emplace_back(problem.subject.node, problem.subject.port);
     FailAll("P_Keys", PKeyFaults(simulation_.fabric(), expected));
+  }
+
+  // One that only reads finds nothing that it would take from the clients of a fabric that its like
+  // manages: each sent Gets only, or the run has ended (mad/read_only_transport.h).
+  void CheckObservers(const absl::flat_hash_set<PortRef>& beyond) {
+    for (const size_t number : cast_.observers()) {
+      Manager& observer = simulation_.manager(number);
+      if (!observer.core || simulation_.fabric().LinkedPeer(observer.host).IsNone()) continue;
+      if (!beyond.empty()) continue;  // It may be on the other side.
+      observer.finished.clear();
+      simulation_.Post(number, sweep::SweepCommand{1, true});
+      if (!simulation_.RunUntil([&] { return !observer.finished.empty(); }, seconds(120)))
+        Fail("observer: its sweep does not end");
+      const sweep::SharedTakeoverReport report = observer.view->takeover;
+      if (observer.view->sm.state != wire::SmState::kNotActive || observer.view->subnet_up)
+        Fail("observer: it takes itself for a manager");
+      if (report == nullptr)
+        Fail("observer: it has no takeover report");
+      else if (!report->risks.empty() || report->lids_changed != 0)
+        Fail(fmt::format("observer: it would make {} risky changes and change {} LIDs",
+                         report->risks.size(), report->lids_changed));
+    }
   }
 
   // A sweep that is asked for finds nothing to write.
@@ -387,7 +411,7 @@ absl::Status CheckRunnable(const fabric::FabricSnapshot& topology, const FaultSp
   double wanted = 1;  // For whoever moves.
   for (size_t i = 0; i < faults.size(); ++i) {
     const auto value = FaultClasses()[i].value;
-    if (value == &Faults::managers || value == &Faults::foreign_sms)
+    if (value == &Faults::managers || value == &Faults::foreign_sms || value == &Faults::observers)
       wanted += std::max(faults[i].high, faults[i].extreme);
   }
   if (cables == 0) return InvalidArgument("the topology has no cable");

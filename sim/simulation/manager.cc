@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
+#include "mad/read_only_transport.h"
 #include "shell/store_records.h"
 
 namespace fabricd::sim {
@@ -57,6 +58,7 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
   absl::Status Send(mad::OutgoingMad&& mad) override {
     if (is_dying_) return absl::OkStatus();
     Enter(Part::kFabric);
+    mad::CheckReadOnly(mad, manager_.options.sm.mode);
     ++manager_.mads_sent;
     const absl::Status status = fabric_.Send(now_, manager_.host, std::move(mad));
     FABRICD_CHECK(status.ok(), "{}", Message(status));
@@ -64,6 +66,7 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
     return status;
   }
   absl::Status SetIsSm(bool is_sm) override {
+    FABRICD_CHECK(!is_sm || IsSeenByOthers(manager_.options.sm.mode), "IsSM in observe mode");
     fabric_.SetIsSm(now_, manager_.host, is_sm);
     return absl::OkStatus();
   }
@@ -121,7 +124,8 @@ void Manager::Start() {
                                  *store.LoadHolds(),
                                  groups,
                                  *policy::LoadPartitions(*store.LoadRows()),
-                                 aliases};
+                                 aliases,
+                                 *sweep::LoadTakeover(*store.LoadRows())};
   core = inputs.MakeCore();
   tap_ = make_tap ? make_tap() : nullptr;
   if (tap_) tap_->OnStart(inputs);

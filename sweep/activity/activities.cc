@@ -15,7 +15,7 @@ using wire::SmState;
 
 Activities::Activities(const Ground& ground, CoreOptions& options, ObservedFabric& observed,
                        Agenda& agenda, CommandQueue& commands, Mastership& mastership,
-                       Remediation& remediation, PartitionKeeper& partitions,
+                       Remediation& remediation, PartitionKeeper& partitions, TakeoverGuard& guard,
                        Programming& programming, SweepJournal& journal, ViewPublisher& view)
     : ground_(ground),
       options_(options),
@@ -25,6 +25,7 @@ Activities::Activities(const Ground& ground, CoreOptions& options, ObservedFabri
       mastership_(mastership),
       remediation_(remediation),
       partitions_(partitions),
+      guard_(guard),
       programming_(programming),
       journal_(journal),
       view_(view),
@@ -40,7 +41,8 @@ void Activities::OnCommand(const SweepCommand& command, Instant now) {
                                                          wire::SmStateName(mastership_.state())));
     return;
   }
-  if (!command.heavy && machine_.Allows(Start::kLightSweep) && !agenda_.WantsSweep()) {
+  if (!command.heavy && !mastership_.OnlyReads() && machine_.Allows(Start::kLightSweep) &&
+      !agenda_.WantsSweep()) {
     commands_.Run(command.command);
     if (!light_sweeps_.under_way()) StartLightSweep(now);
     return;
@@ -102,6 +104,7 @@ void Activities::OnTimer(Instant now) {
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
   if (now >= agenda_.next_retry()) Retry(now);
   if (MaySurvey() && follower_.SurveyReported(now)) machine_.On(CoreEvent::kSurveyStarts);
+  if (IsWatchDue(now)) agenda_.WantSweep("watching");
   if (!MayAsMaster(Start::kLightSweep) || light_sweeps_.under_way()) return;
   if (now >= agenda_.next_heavy())
     agenda_.WantCheck("interval", now);
@@ -133,7 +136,7 @@ void Activities::StartWhatIsWanted(Instant now) {
   if (std::string why = remediation_.TakeReroute(); !why.empty())
     agenda_.WantReroute(std::move(why));
   if (may_sweep && agenda_.IsSweepDue(follower_.IsReported(now), now))
-    StartHeavySweep(agenda_.why(), now, view_.subnet_up() && agenda_.IsCheck(now));
+    StartHeavySweep(agenda_.why(), now, MayBeginPatient(now));
   else if (agenda_.WantsReroute() && MayReroute() && programming_.planner().plan())
     Reroute({}, agenda_.TakeReroute(), "subnet", now, now);
   else if (MayMakeTrees())
@@ -143,6 +146,7 @@ void Activities::StartWhatIsWanted(Instant now) {
 Instant Activities::NextDeadline() const {
   Instant next = std::min({mastership_.NextDeadline(), agenda_.next_retry(),
                            follower_.NextDeadline(), MayRead() ? reads_.NextDeadline() : kNever});
+  if (state() == CoreState::kWatching) next = std::min(next, agenda_.next_heavy());
   if (MayAsMaster(Start::kLightSweep) && !light_sweeps_.under_way())
     next = std::min(
         {next, agenda_.next_light(), agenda_.next_heavy(), programming_.planner().NextStepTime()});
@@ -153,13 +157,16 @@ Instant Activities::NextDeadline() const {
 }
 
 bool Activities::MayBePatient(Instant now) const {
-  return discovery_ && !programming_.multicast().HasChanges() && !follower_.IsReported(now);
+  const bool reads = discovery_ || state() == CoreState::kReading;
+  return reads && !programming_.multicast().HasChanges() && !follower_.IsReported(now);
 }
 
 Phase Activities::phase() const {
   switch (state()) {
-    case CoreState::kIdle: return Phase::kIdle;
-    case CoreState::kDiscovering: return Phase::kDiscovering;
+    case CoreState::kIdle:
+    case CoreState::kWatching: return Phase::kIdle;
+    case CoreState::kDiscovering:
+    case CoreState::kReading: return Phase::kDiscovering;
     case CoreState::kElecting: return Phase::kElecting;
     case CoreState::kStoringLids: return Phase::kAssigningLids;
     case CoreState::kProgramming: return programming_.phase();
@@ -247,38 +254,6 @@ bool Activities::HasNeighbour() {
   return fault.empty();
 }
 
-void Activities::Apply(Mastership::Order order, Instant now) {
-  view_.ShowState(mastership_.state());
-  if (order.shows_others) view_.MarkChanged();
-  if (order.tables_unknown) programming_.ForgetTables();
-  if (order.rose) programming_.desired().SetReregistration(true);
-  using Kind = Mastership::Order::Kind;
-  switch (order.kind) {
-    case Kind::kNothing: break;
-    case Kind::kProgram:
-      programming_.desired().pending().MarkAll();
-      Program(now);
-      break;
-    case Kind::kSweep: StartHeavySweep(order.why, now); break;
-    case Kind::kLookSoon: agenda_.WantSweep(std::move(order.why)); break;
-    case Kind::kBeStandby: EnterStandby(now); break;
-    case Kind::kWait: EndSweep(SweepKind::kHeavy, false, CoreEvent::kWaitForOther, now); break;
-    case Kind::kGiveUp:
-      ground_.problems.Add(ProblemKind::kUnknownSm, ProblemSubject::Subnet(), std::move(order.why));
-      EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
-      break;
-  }
-}
-
-void Activities::EnterStandby(Instant now) {
-  view_.SetSubnetUp(false);
-  EndEverything();
-  mastership_.OnRequestsDropped();
-  agenda_.DropSweep();
-  commands_.RefuseWaiting(FailedPrecondition("another SM has become master"));
-  EndSweep(SweepKind::kHeavy, false, CoreEvent::kOtherIsMaster, now);
-}
-
 void Activities::EndSweep(SweepKind kind, bool failed, CoreEvent event, Instant now) {
   if (kind != SweepKind::kLight && failed) view_.SetSubnetUp(false);
   view_.OnSweepEnd(journal_.EndSweep(kind, *observed_.snapshot(), ground_.problems, now),
@@ -334,7 +309,9 @@ void Activities::StartTrees(Instant now) {
 }
 
 void Activities::FinishProgrammingIfDone(Instant now) {
-  if (programming_.done()) FinishProgramming(programming_.Finish(now), now);
+  if (!programming_.done()) return;
+  if (programming_.reads_only()) return FinishReading(now);
+  FinishProgramming(programming_.Finish(now), now);
 }
 
 void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant now) {

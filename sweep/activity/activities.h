@@ -18,6 +18,7 @@
 #include "sweep/agenda/command_queue.h"
 #include "sweep/mastership/mastership.h"
 #include "sweep/observe/discovery.h"
+#include "sweep/takeover/takeover_guard.h"
 
 namespace fabricd::sweep {
 
@@ -26,8 +27,8 @@ class Activities {
   // All references must outlive this. `options` is replaced only when a heavy sweep starts.
   Activities(const Ground& ground, CoreOptions& options, ObservedFabric& observed, Agenda& agenda,
              CommandQueue& commands, Mastership& mastership, Remediation& remediation,
-             PartitionKeeper& partitions, Programming& programming, SweepJournal& journal,
-             ViewPublisher& view);
+             PartitionKeeper& partitions, TakeoverGuard& guard, Programming& programming,
+             SweepJournal& journal, ViewPublisher& view);
 
   // ---- events and commands
 
@@ -35,9 +36,11 @@ class Activities {
   // Carries out a decision of Mastership.
   void Apply(Mastership::Order order, Instant now);
   void OnCommand(const SweepCommand& command, Instant now);
+  void OnCommand(const AcceptTakeover& command, Instant now);
   void OnLocalPort(mad::LocalPortEvent event);
   void ReadVlTables(const ReadLanes& wanted);
   void OnLidsStored(const Persisted& stored, Instant now);
+  void OnTakeoverStored(const absl::Status& status, Instant now);
 
   // ---- progress
 
@@ -68,6 +71,17 @@ class Activities {
   void FinishDiscovery(Instant now);
   bool HasNeighbour();
   void EnterStandby(Instant now);
+  bool IsStoppedByGuard();
+  void StartReading(Instant now);
+  void FinishReading(Instant now);
+  void EmitHeld(const TakeoverReport& report);
+  bool IsWatchDue(Instant now) const {
+    return state() == CoreState::kWatching && now >= agenda_.next_heavy();
+  }
+  // A fabric that works is read beside all other work; so is one that only is watched.
+  bool MayBeginPatient(Instant now) const {
+    return state() == CoreState::kWatching || (view_.subnet_up() && agenda_.IsCheck(now));
+  }
   void Program(Instant now);
   void StartProgramming(Instant now);
   void StartWholePlan(Instant now);
@@ -99,6 +113,7 @@ class Activities {
   Mastership& mastership_;
   Remediation& remediation_;
   PartitionKeeper& partitions_;
+  TakeoverGuard& guard_;
   Programming& programming_;
   SweepJournal& journal_;
   ViewPublisher& view_;

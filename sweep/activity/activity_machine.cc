@@ -9,15 +9,16 @@ namespace fabricd::sweep {
 
 std::string_view CoreStateName(CoreState state) {
   constexpr std::array<std::string_view, kCoreStates> kNames{
-      "idle", "discovering", "electing", "storing LIDs", "programming", "surveying", "standby"};
+      "idle",      "discovering", "electing", "storing LIDs", "programming",
+      "surveying", "standby",     "reading",  "watching"};
   return kNames[static_cast<size_t>(state)];
 }
 
 std::string_view CoreEventName(CoreEvent event) {
   constexpr std::array<std::string_view, kCoreEvents> kNames{
-      "sweep starts",      "discovered",    "wait for another SM", "assign LIDs",      "program",
-      "update program",    "survey starts", "surveys end",         "light sweep ends", "end",
-      "other SM is master"};
+      "sweep starts",       "discovered",    "wait for another SM", "assign LIDs",      "program",
+      "update program",     "survey starts", "surveys end",         "light sweep ends", "end",
+      "other SM is master", "must not write"};
   return kNames[static_cast<size_t>(event)];
 }
 

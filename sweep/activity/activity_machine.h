@@ -20,9 +20,11 @@ enum class CoreState : uint8_t {
   kStoringLids,  // LIDs have to be durable before they are used.
   kProgramming,  // Devices are brought to the desired state.
   kSurveying,    // Surveys that began in kIdle. They take precedence over other work.
-  kStandby       // Another SM is master.
+  kStandby,      // Another SM is master.
+  kReading,      // Everything is read, to show what this SM would write. It must not write.
+  kWatching      // Nothing but heavy sweeps: the mode, or the takeover guard, allows no writes.
 };
-inline constexpr size_t kCoreStates = 7;
+inline constexpr size_t kCoreStates = 9;
 std::string_view CoreStateName(CoreState state);  // "storing LIDs"
 
 enum class CoreEvent : uint8_t {
@@ -36,9 +38,10 @@ enum class CoreEvent : uint8_t {
   kSurveysEnd,     // After the last survey.
   kLightSweepEnds,
   kEnd,  // The activity of this state has ended or failed.
-  kOtherIsMaster
+  kOtherIsMaster,
+  kMustNotWrite  // This SM only reads, or the takeover guard has stopped it.
 };
-inline constexpr size_t kCoreEvents = 11;
+inline constexpr size_t kCoreEvents = 12;
 std::string_view CoreEventName(CoreEvent event);  // "sweep starts"
 
 // Activities that a state can allow or refuse. The caller checks any further conditions.
@@ -64,7 +67,9 @@ inline constexpr Transition kTransitions[] = {
     {CoreState::kDiscovering, CoreEvent::kEnd, CoreState::kIdle},
     {CoreState::kElecting, CoreEvent::kWaitForOther, CoreState::kElecting},
     {CoreState::kElecting, CoreEvent::kAssignLids, CoreState::kStoringLids},
+    {CoreState::kElecting, CoreEvent::kMustNotWrite, CoreState::kReading},
     {CoreState::kElecting, CoreEvent::kEnd, CoreState::kIdle},
+    {CoreState::kReading, CoreEvent::kEnd, CoreState::kWatching},
     {CoreState::kStoringLids, CoreEvent::kProgram, CoreState::kProgramming},
     {CoreState::kStoringLids, CoreEvent::kAssignLids, CoreState::kStoringLids},
     {CoreState::kStoringLids, CoreEvent::kSurveysEnd, CoreState::kStoringLids},
@@ -96,7 +101,7 @@ constexpr std::optional<CoreState> NextState(CoreState state, CoreEvent event) {
 
 constexpr bool Allows(CoreState state, Start start) {
   switch (start) {
-    case Start::kHeavySweep:
+    case Start::kHeavySweep: return state == CoreState::kIdle || state == CoreState::kWatching;
     case Start::kLightSweep:
     case Start::kWholePlan:
     case Start::kTrees:

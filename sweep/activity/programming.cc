@@ -40,16 +40,35 @@ bool Programming::AssignLids() {
   return false;
 }
 
+DesiredInputs Programming::InputsFor(std::shared_ptr<const fabric::LidTable> lids) const {
+  return {observed_.snapshot(),
+          std::move(lids),
+          remediation_.intent(),
+          partitions_.index(),
+          partitions_.generation(),
+          ground_.options.policy.partitions,
+          nullptr,
+          observed_.local(),
+          /*reregister_all=*/false,
+          multicast_.blocks()};
+}
+
+DesiredState Programming::Preview() const {
+  return desired_.Preview(
+      InputsFor(std::make_shared<const fabric::LidTable>(lids_.Preview(*observed_.snapshot()))));
+}
+
 void Programming::Begin(bool trees_only) {
-  const DesiredState& desired = desired_.Update(
-      {observed_.snapshot(), lids_.table(), remediation_.intent(), partitions_.index(),
-       partitions_.generation(), ground_.options.policy.partitions, nullptr, observed_.local(),
-       /*reregister_all=*/false, multicast_.blocks()});
+  const DesiredState& desired = desired_.Update(InputsFor(lids_.table()));
   ProgrammerInput input{desired, {}, ++run_, trees_only};
   if (trees_only)
     input.scope.nodes.emplace();
   else
     input.scope = desired_.pending().ScopeFor(desired);
+  BeginRun(std::move(input));
+}
+
+void Programming::BeginRun(ProgrammerInput input) {
   programmer_ = std::make_unique<Programmer>(std::move(input), ground_.builder, ground_.devices,
                                              ground_.engine, ground_.problems, ground_.options);
   programmer_->Start();
@@ -87,11 +106,23 @@ void Programming::StartTrees(Instant now) {
   Advance(now);  // Perhaps there is nothing to read, and so no later event.
 }
 
+void Programming::StartReading(Instant now) {
+  ForgetTables();
+  planner_.Forget();
+  desired_.SetGoal(routing::ReplanGoal::kIdeal);
+  ProgrammerInput input{Preview(), {}, ++run_};
+  input.reads_only = true;
+  input.scope.all_keys = true;
+  BeginRun(std::move(input));
+  AskPlan(now);
+  Advance(now);  // Perhaps there is nothing to read, and so no later event.
+}
+
 void Programming::AskPlan(Instant now) {
   planned_intent_ = remediation_.generation();
   ComputePlan question =
-      planner_.MakeQuestion(observed_.snapshot(), lids_.table(), remediation_.intent(),
-                            desired_.goal(), ground_.devices, now);
+      planner_.MakeQuestion(observed_.snapshot(), programmer_->desired().lids,
+                            remediation_.intent(), desired_.goal(), ground_.devices, now);
   question.needs_room = multicast_.HasWork(ground_.devices);
   question.has_trees = !multicast_.plan()->empty();
   question.trees = multicast_.held();
@@ -118,6 +149,7 @@ void Programming::OnPlan(PlanReady ready, Instant now) {
   if (!programmer_) return;
   planner_.OnPlan(std::move(ready), *observed_.snapshot(), ground_.problems, now);
   const Planner::SharedPlan plan = planner_.plan();
+  if (reads_only()) return programmer_->SetPlan(plan);
   multicast_.order().OnPlan(keeps_trees, mixes_trees, plan && !plan->order.empty());
   if (multicast_.order().MustWithdraw()) programmer_->WithdrawTrees();
   if (plan) journal_.OnPlan(plan->engine, planner_.is_provisional(), now);
@@ -174,6 +206,11 @@ void Programming::AdvanceTrees() {
 }
 
 // ---- end
+
+void Programming::EndReading() {
+  programmer_.reset();
+  planner_.Forget();
+}
 
 void Programming::NoteKeys(const Programmer& ended) {
   if (ended.keys_done()) desired_.OnKeysProgrammed(ended.desired(), ended.scope());

@@ -36,6 +36,7 @@ class Programming {
               std::shared_ptr<const fabric::AliasGuids> aliases);
 
   DesiredTracker& desired() { return desired_; }
+  const LidManager& lids() const { return lids_; }
   Planner& planner() { return planner_; }
   const Planner& planner() const { return planner_; }
   Multicast& multicast() { return multicast_; }
@@ -62,6 +63,12 @@ class Programming {
   void StartWholePlan(Instant now);
   // Programs only the trees of groups that have changed. The plan stays.
   void StartTrees(Instant now);
+  // Another SM assigns the LIDs: those that ports have are shown.
+  void ShowObservedLids() { lids_.ShowObserved(*observed_.snapshot()); }
+  // What a first run as master would write, without plan and trees. Nothing is changed.
+  DesiredState Preview() const;
+  // Reads all tables and computes a plan, as a first run as master does, and writes nothing.
+  void StartReading(Instant now);
   // Groups have changed, and no plan is awaited whose trees would include the change.
   bool WantsTrees() const { return multicast_.HasChanges() && planner_.has_answer(); }
 
@@ -95,7 +102,10 @@ class Programming {
   // ---- end
 
   // Every write was confirmed or has failed.
-  bool done() const { return under_way() && programmer_->done() && !AwaitsCables(); }
+  bool done() const {
+    return under_way() && programmer_->done() && !AwaitsCables() &&
+           !(reads_only() && planner_.AwaitsPlan());
+  }
   struct Outcome {
     bool trees_only = false;
     bool complete = false;             // Every write was confirmed.
@@ -103,7 +113,12 @@ class Programming {
     bool forwards_by_plan = false;
     std::vector<NodeIndex> to_reread;  // Nodes that changed during the run.
   };
-  // REQUIRES: done(). Records what was written.
+  // The run only reads. Then EndReading() ends it.
+  bool reads_only() const { return under_way() && programmer_->reads_only(); }
+  // What it would have written. REQUIRES: reads_only().
+  const DesiredState& desired_to_show() const { return programmer_->desired(); }
+  void EndReading();
+  // REQUIRES: done(), !reads_only(). Records what was written.
   Outcome Finish(Instant now);
   // Ends the run because of a change. Confirmed writes count as applied, blocks in flight are not
   // written again before their result is known, and the rest stays pending. Returns the nodes that
@@ -118,7 +133,9 @@ class Programming {
   Progress progress() const;
 
  private:
+  DesiredInputs InputsFor(std::shared_ptr<const fabric::LidTable> lids) const;
   void Begin(bool trees_only);
+  void BeginRun(ProgrammerInput input);
   void AskPlan(Instant now);
   void AdvanceTrees();
   bool NoteAdaptiveRouting();

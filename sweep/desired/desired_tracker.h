@@ -38,6 +38,12 @@ class DesiredTracker {
     last_ = Derive(inputs, last_ ? &*last_ : nullptr);
     return *last_;
   }
+  // The desired state of a first sweep as master. Nothing is recorded.
+  DesiredState Preview(DesiredInputs inputs) const {
+    inputs.aliases = aliases_;
+    inputs.reregister_all = true;
+    return Derive(inputs, nullptr);
+  }
   // P_Keys and GUIDs within `scope` now match `desired`, or their writes have failed.
   void OnKeysProgrammed(const DesiredState& desired, const WorkScopeInput& scope) {
     pending_.OnKeysDone(desired, scope, aliases_.get());

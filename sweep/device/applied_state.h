@@ -35,6 +35,10 @@ namespace fabricd::sweep {
 class AppliedState {
  public:
   AppliedLft& Lft(NodeIndex node);
+  // Null: nothing is known of it.
+  const AppliedLft* FindLft(NodeIndex node) const {
+    return node.value() < lfts_.size() ? &lfts_[node.value()] : nullptr;
+  }
   AppliedMft& Mft(NodeIndex node);
   const AppliedMft* FindMft(NodeIndex node) const;
   // Its LFT was never read or written.

@@ -142,10 +142,15 @@ struct StepDown {
   bool validate_only = false;
   std::string request_id = {};  // A repeat of the last id returns its outcome. Empty: no id.
 };
-using Event =
-    std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
-                 Answer, SweepCommand, OptionsChanged, CreateHold, DeleteHold, AckHold,
-                 GroupsChanged, ChangePartitions, AliasesChanged, ReadLanes, SetPriority, StepDown>;
+// Accepts the risky changes of the takeover report with this id.
+struct AcceptTakeover {
+  uint64_t command = 0;
+  std::string id;
+};
+using Event = std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad,
+                           mad::LocalPortEvent, Answer, SweepCommand, OptionsChanged, CreateHold,
+                           DeleteHold, AckHold, GroupsChanged, ChangePartitions, AliasesChanged,
+                           ReadLanes, SetPriority, StepDown, AcceptTakeover>;
 
 // ---- effects
 
@@ -216,6 +221,11 @@ struct PersistPartitions {
   using Answer = Persisted;
   RowChanges rows;
 };
+// What the takeover guard must know after a restart. All or none.
+struct PersistTakeover {
+  using Answer = Persisted;
+  RowChanges rows;
+};
 // Computes the consequences of an intent.
 struct EvaluateIntent {
   using Answer = IntentEvaluated;
@@ -230,7 +240,7 @@ struct EvaluateIntent {
 struct Question {
   QuestionId id;
   std::variant<PersistLids, PersistHolds, PersistPartitions, ComputePlan, CheckCables, OrderTables,
-               ComputeTrees, EvaluateIntent>
+               ComputeTrees, EvaluateIntent, PersistTakeover>
       what;
 };
 
@@ -252,6 +262,7 @@ struct FinishedCommand {
   // without `hold`: this SM is not the master. kAlreadyExists: the request_id was used for another
   // hold. kResourceExhausted: too many holds or waiting commands. kUnavailable: it could not be
   // made durable.
+  // AcceptTakeover: kFailedPrecondition: nothing is held. kNotFound: the report has another id.
   // StepDown: kFailedPrecondition: this SM is not the master. kNotFound: there is no SM to take
   // over. kAborted: the successor did not take over, and everything is as before.
   absl::Status status;

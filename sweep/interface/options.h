@@ -10,6 +10,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "common/ids.h"
+#include "common/sm_mode.h"
 #include "common/time.h"
 #include "fabric/neighbors.h"
 #include "mad/transaction_engine.h"
@@ -20,7 +21,8 @@
 namespace fabricd::sweep {
 
 struct SmOptions {
-  uint8_t priority = 0;  // 0-15
+  SmMode mode = SmMode::kManage;  // Stays the same until a restart.
+  uint8_t priority = 0;           // 0-15
   SmKey sm_key{1};
   Duration polling_timeout = std::chrono::seconds(10);  // Between a standby's polls of the master.
   uint32_t polling_retries = 3;  // Unanswered polls in a row; then the master is gone.
@@ -79,6 +81,12 @@ struct SweepOptions {
   Duration retry_max = std::chrono::seconds(60);
 };
 
+// When a first sweep as master stops before it writes (sweep/takeover/takeover_guard.h).
+struct TakeoverOptions {
+  uint8_t unresponsive_percent = 25;  // More unresponsive ports than this are a risk; 100: never.
+  std::string accept;                 // The id of a report that is accepted; empty: none.
+};
+
 struct CoreOptions {
   mad::EngineOptions smp;
   SmOptions sm;
@@ -89,6 +97,7 @@ struct CoreOptions {
   bool lmc_enhanced_port0 = false;
   routing::RoutingOptions routing;
   policy::PolicyOptions policy;
+  TakeoverOptions takeover;
 };
 
 }  // namespace fabricd::sweep

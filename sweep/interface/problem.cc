@@ -37,6 +37,7 @@ std::string_view ProblemKindName(ProblemKind kind) {
     case ProblemKind::kSettingsIgnored: return "SettingsIgnored";
     case ProblemKind::kStoreFailed: return "StoreFailed";
     case ProblemKind::kTableTooSmall: return "TableTooSmall";
+    case ProblemKind::kTakeoverHeld: return "TakeoverHeld";
     case ProblemKind::kUnknownSm: return "UnknownSm";
     case ProblemKind::kUnreadable: return "Unreadable";
     case ProblemKind::kUnresponsive: return "Unresponsive";

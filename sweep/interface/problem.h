@@ -34,6 +34,7 @@ enum class ProblemKind : uint8_t {
   kSettingsIgnored,
   kStoreFailed,
   kTableTooSmall,
+  kTakeoverHeld,
   kUnknownSm,
   kUnreadable,
   kUnresponsive

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/sm_mode.h"
 #include "fabric/lid_table.h"
 #include "fabric/multicast_groups.h"
 #include "fabric/port_tables.h"
@@ -21,6 +22,7 @@
 #include "routing/plan/multicast_plan.h"
 #include "routing/plan/plan.h"
 #include "sweep/interface/problem.h"
+#include "sweep/interface/takeover.h"
 
 namespace fabricd::sweep {
 
@@ -48,6 +50,7 @@ struct RemoteSm {
 };
 
 struct SmStatus {
+  SmMode mode = SmMode::kManage;
   wire::SmState state = wire::SmState::kNotActive;
   Guid guid;  // This SM's port GUID.
   Lid lid;
@@ -55,6 +58,11 @@ struct SmStatus {
   uint32_t activity_count = 0;
   PortRef port;  // This SM's port in the snapshot.
   std::vector<RemoteSm> remote;
+  // MASTER, but the takeover guard lets nothing be written until its report is accepted.
+  bool is_held = false;
+
+  // This SM configures the subnet.
+  bool Manages() const { return state == wire::SmState::kMaster && !is_held; }
 };
 
 // What the core does now, for progress lines, sd_notify and `get sm`.
@@ -114,6 +122,7 @@ struct FabricView {
   uint32_t sweeps_done = 0;  // Number of heavy sweeps.
   SweepReport last_sweep;
   std::vector<Problem> problems;
+  SharedTakeoverReport takeover;  // The last one.
 };
 
 }  // namespace fabricd::sweep

@@ -43,7 +43,11 @@ Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
       poll_(options.sm, devices, engine, ContextOf(Ask::kPoll)),
       notice_(devices, engine, ContextOf(Ask::kOwnPort)) {}
 
-void Mastership::Start() { SetState(SmState::kDiscovering); }
+void Mastership::Start() {
+  if (!OnlyReads()) return SetState(SmState::kDiscovering);
+  Log(LogLevel::kInfo, fmt::format("{} mode: this SM only reads, and changes nothing",
+                                   SmModeName(options_.sm.mode)));
+}
 
 void Mastership::SetState(SmState state) {
   if (state == state_) return;
@@ -92,6 +96,10 @@ void Mastership::AnswerHeld(const KeyProof::Proof& proof) {
 Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                             std::vector<mad::OutgoingMad>& send) {
   ++activity_count_;
+  if (OnlyReads()) {
+    AnswerAsReader(mad, smp, send);
+    return {};
+  }
   if (smp.method == wire::Method::kGet) {
     const auto back = PathBack(smp);
     if (back) NoteRequester(*back);
@@ -118,6 +126,17 @@ Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, I
                   : too_many ? ": refused, too many of them"
                              : ": refused"));
   return next ? OnControl(sent, control, *next, now) : Order();
+}
+
+// A NOT-ACTIVE SM would follow the control STANDBY (IBA vol 1 §14.4.1). This one follows none. In
+// observe mode a request only arrives if it names this port by mistake.
+void Mastership::AnswerAsReader(const mad::IncomingMad& mad, const wire::Smp& smp,
+                                std::vector<mad::OutgoingMad>& send) {
+  if (!IsSeenByOthers(options_.sm.mode)) return;
+  if (smp.method == wire::Method::kGet) return AnswerGet(mad, smp, PathBack(smp), send);
+  send.push_back(Reply(mad, smp, wire::kStatusInvalidAttributeValue, /*shows_key=*/false));
+  Log(LogLevel::kWarning, fmt::format("SM {} sent Set SMInfo {} in standby mode: refused",
+                                      wire::SmInfo::Decode(smp.data).guid, smp.modifier));
 }
 
 Order Mastership::OnControl(const wire::SmInfo& sender, wire::SmControl control, SmState next,
@@ -232,6 +251,7 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
                                Instant now) {
   snapshot_ = std::move(snapshot);
   others_ = std::move(found);
+  if (OnlyReads()) return {Order::Kind::kOnlyRead};
   const ElectionVerdict verdict = ElectNow(now);
   if (!Rises(verdict) || !checks_.Start(others_, unread, local_port_.port_guid, *snapshot_))
     return Follow(verdict, now);

@@ -39,6 +39,7 @@ class Mastership {
     enum class Kind : uint8_t {
       kNothing,
       kProgram,    // Master: assign LIDs, route, program.
+      kOnlyRead,   // The mode allows no more: read everything, and show it.
       kSweep,      // Start a heavy sweep; `why`.
       kLookSoon,   // Start one when the current activities have ended; `why`.
       kBeStandby,  // Stop everything: another SM is master, or will be.
@@ -58,14 +59,18 @@ class Mastership {
 
   wire::SmState state() const { return state_; }
   bool IsMaster() const { return state_ == wire::SmState::kMaster; }
-  // Discovering or master: this SM may read the fabric.
-  bool MaySweep() const { return IsMaster() || state_ == wire::SmState::kDiscovering; }
+  // Discovering, master, or never anything else than a reader: this SM may read the fabric.
+  bool MaySweep() const {
+    return IsMaster() || state_ == wire::SmState::kDiscovering || OnlyReads();
+  }
+  // The mode is not manage: the state stays NOT-ACTIVE, and only Gets are sent.
+  bool OnlyReads() const { return !MayManage(options_.sm.mode); }
   wire::SmInfo Own() const;  // The SMInfo that this SM returns, with its SM_Key.
   const std::vector<RemoteSm>& others() const { return others_; }
 
   uint8_t priority() const { return priority_; }  // 0-15, current value.
 
-  void Start();  // NOT-ACTIVE to DISCOVERING.
+  void Start();  // NOT-ACTIVE to DISCOVERING, unless this SM only reads.
   // Another SM's Get or Set of SMInfo. The response is appended to `send`, now or later (KeyProof).
   [[nodiscard]] Order OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                                 std::vector<mad::OutgoingMad>& send);
@@ -93,6 +98,8 @@ class Mastership {
 
  private:
   Order OnHandoverRequest(Guid from);
+  void AnswerAsReader(const mad::IncomingMad& mad, const wire::Smp& smp,
+                      std::vector<mad::OutgoingMad>& send);
   mad::OutgoingMad Reply(const mad::IncomingMad& mad, const wire::Smp& request, uint16_t status,
                          bool shows_key) const;
   void AnswerGet(const mad::IncomingMad& mad, const wire::Smp& request,

@@ -32,6 +32,12 @@ void Mastership::SendPriorityNotice(const mad::Completion& own_port) {
 }
 
 Order Mastership::On(const SetPriority& command) {
+  if (OnlyReads()) {
+    Answer(command.command, FailedPrecondition("fabricd only reads ({} mode): its priority counts "
+                                               "for nothing",
+                                               SmModeName(options_.sm.mode)));
+    return {};
+  }
   MastershipOutcome outcome{priority_, command.priority, std::nullopt, false};
   std::vector<RemoteSm> expected = others_;  // Discovering SMs will become STANDBY.
   for (RemoteSm& sm : expected)

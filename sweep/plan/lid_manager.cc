@@ -40,6 +40,33 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
   return fits;
 }
 
+fabric::LidTable LidManager::Preview(const fabric::FabricSnapshot& snapshot) const {
+  return AssignLids(snapshot, records_, options_.lmc, options_.lmc_enhanced_port0).table;
+}
+
+// A LID that two ports have is the first one's.
+void LidManager::ShowObserved(const fabric::FabricSnapshot& snapshot) {
+  fabric::LidTable table;
+  std::vector<bool> taken(kMaxUnicastLid.value() + 1u, false);
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    for (const auto& [ref, port] : node.EndPorts()) {
+      const fabric::LidRange range{port.info.lid, port.info.lmc};
+      const uint32_t base = range.base.value(), end = base + range.count();
+      if (!port.known || base == 0 || base % range.count() != 0 || end > taken.size() ||
+          std::find(taken.begin() + base, taken.begin() + end, true) != taken.begin() + end)
+        continue;
+      std::fill(taken.begin() + base, taken.begin() + end, true);
+      table.Assign(ref, range);
+    }
+  });
+  table_ = std::make_shared<const fabric::LidTable>(std::move(table));
+}
+
+Lid LidManager::RecordedLid(Guid port_guid) const {
+  const auto record = records_.find(port_guid);
+  return record == records_.end() ? Lid() : record->second.base_lid;
+}
+
 void LidManager::AskToStore() {
   PersistLids write;
   write.records.reserve(undurable_.size());

@@ -30,6 +30,13 @@ class LidManager {
   // The next Update() always assigns.
   void Invalidate() { assigned_for_ = nullptr; }
 
+  // What Update() would assign. Changes nothing.
+  fabric::LidTable Preview(const fabric::FabricSnapshot& snapshot) const;
+  // Another SM assigns the LIDs: table() shows those that the ports have.
+  void ShowObserved(const fabric::FabricSnapshot& snapshot);
+  // The base LID in the record of a port. 0: there is none.
+  Lid RecordedLid(Guid port_guid) const;
+
   bool IsDurable() const { return undurable_.empty(); }
   // Requests a write of all LIDs that are not durable.
   void AskToStore();

@@ -37,6 +37,14 @@ void Planner::AskOrder(const DeviceTable& devices) {
                   options_.routing.threads});
 }
 
+void Planner::Forget() {
+  Cancel();
+  routes_ = nullptr;
+  before_ = nullptr;
+  ideal_at_ = whole_at_ = kNever;
+  may_reoptimise_ = has_answer_ = false;
+}
+
 void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
                      Instant now) {
   routing::ReplanResult& result = ready.result;

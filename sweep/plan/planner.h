@@ -34,6 +34,8 @@ class Planner {
                            routing::ReplanGoal goal, const DeviceTable& devices, Instant now);
   void AskOrder(const DeviceTable& devices);
   void Cancel() { questions_.Drop<ComputePlan>(), questions_.Drop<OrderTables>(); }
+  // The last plan was only computed to be shown: it is not desired.
+  void Forget();
   bool AwaitsPlan() const { return questions_.IsOpen<ComputePlan>(); }
   bool AwaitsOrder() const { return questions_.IsOpen<OrderTables>(); }
 

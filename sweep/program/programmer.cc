@@ -10,6 +10,7 @@ namespace fabricd::sweep {
 namespace {
 
 RunKind KindOf(const ProgrammerInput& input) {
+  if (input.reads_only) return RunKind::kReadOnly;
   if (input.trees_only) return RunKind::kTreesOnly;
   return input.scope.nodes ? RunKind::kChange : RunKind::kWholeFabric;
 }

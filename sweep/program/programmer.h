@@ -69,6 +69,7 @@ class Programmer {
   const DesiredState& desired() const { return input_.desired; }
   const WorkScopeInput& scope() const { return input_.scope; }
   bool trees_only() const { return input_.trees_only; }
+  bool reads_only() const { return input_.reads_only; }
   bool has_plan() const { return input_.desired.plan != nullptr; }
   bool done() const { return sequencer_.done(); }
   // P_Key tables and their enforcement are written, or their writes have failed.

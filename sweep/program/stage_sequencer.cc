@@ -15,12 +15,14 @@ constexpr ProgramStage kAfterChange[] = {kReadTables, kSwitches, kTables,    kTr
                                          kKeys,       kPorts,    kReadLanes, kLanes, kHeld,
                                          kArm,        kActivate, kDone};
 constexpr ProgramStage kTreesAlone[] = {kReadTables, kTrees, kDone};
+constexpr ProgramStage kReadAlone[] = {kReadTables, kDone};
 
 std::span<const ProgramStage> OrderOf(RunKind kind) {
   switch (kind) {
     case RunKind::kWholeFabric: return kWhole;
     case RunKind::kChange: return kAfterChange;
     case RunKind::kTreesOnly: return kTreesAlone;
+    case RunKind::kReadOnly: return kReadAlone;
   }
   return kWhole;
 }

@@ -13,7 +13,7 @@
 
 namespace fabricd::sweep {
 
-enum class RunKind : uint8_t { kWholeFabric, kChange, kTreesOnly };
+enum class RunKind : uint8_t { kWholeFabric, kChange, kTreesOnly, kReadOnly };
 
 class StageSequencer {
  public:

@@ -12,7 +12,8 @@ namespace fabricd::sweep {
 class ReportMaker {
  public:
   void Begin(SweepKind kind, Instant now, const mad::EngineStatistics& statistics);
-  SweepKind kind() const { return kind_; }  // Of the last Begin().
+  Duration Elapsed(Instant now) const { return now - start_; }  // Since the last Begin().
+  SweepKind kind() const { return kind_; }                      // Of the last Begin().
   // REQUIRES: Begin() was called.
   SweepReport Finish(Instant now, const mad::EngineStatistics& statistics) const;
 

@@ -28,7 +28,8 @@ class SweepJournal {
   void EmitEvent(fabric::FabricEvent event);
 
   void BeginSweep(SweepKind kind, Instant now) { report_.Begin(kind, now, engine_.statistics()); }
-  SweepKind kind() const { return report_.kind(); }  // Of the last BeginSweep().
+  Duration Elapsed(Instant now) const { return report_.Elapsed(now); }  // Of that sweep.
+  SweepKind kind() const { return report_.kind(); }                     // Of the last BeginSweep().
   // Logs the cost and the standing problems, except for a light sweep. REQUIRES: BeginSweep() was
   // called.
   SweepReport EndSweep(SweepKind kind, const fabric::FabricSnapshot& snapshot,

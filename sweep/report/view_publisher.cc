@@ -9,13 +9,18 @@ namespace {
 SmStatus StatusOf(const ViewInput& input) {
   const PortRef port = input.observed.local();
   const Mastership& mastership = input.mastership;
-  SmStatus status{
-      mastership.state(),    input.observed.own().port_guid,  input.lids.table()->Of(port).base,
-      mastership.priority(), mastership.Own().activity_count, port,
-      mastership.others()};
+  SmStatus status{input.options.sm.mode,
+                  mastership.state(),
+                  input.observed.own().port_guid,
+                  input.lids.table()->Of(port).base,
+                  mastership.priority(),
+                  mastership.Own().activity_count,
+                  port,
+                  mastership.others(),
+                  mastership.IsMaster() && input.guard.is_held()};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);
-  if (local != nullptr && !mastership.IsMaster()) status.lid = local->info.lid;
+  if (local != nullptr && !status.Manages()) status.lid = local->info.lid;
   return status;
 }
 
@@ -43,7 +48,10 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->generation = Generation(++generation_);
   view->snapshot = input.observed.snapshot();
   view->lids = input.lids.table();
-  view->plan = input.planner.plan();
+  view->sm = StatusOf(input);
+  // A plan that is only made for the takeover report is nothing that switches will hold.
+  const bool is_to_be_written = MayManage(view->sm.mode) && !view->sm.is_held;
+  view->plan = is_to_be_written ? input.planner.plan() : nullptr;
   view->plan_stands = view->plan != nullptr && !input.planner.AwaitsPlan() &&
                       input.phase != Phase::kElecting && input.phase != Phase::kAssigningLids;
   view->groups = input.multicast.groups();
@@ -54,7 +62,6 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
     foreign_mlids_ = std::move(foreign);
   view->foreign_mlids = foreign_mlids_;
   view->chain = input.planner.chain();
-  view->sm = StatusOf(input);
   // During a new discovery the complete old tables are more useful than half of the new ones.
   if (port_tables_ == nullptr || input.phase == Phase::kIdle)
     port_tables_ = applied.PortTables(*input.observed.snapshot());
@@ -66,6 +73,7 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->sweeps_done = sweeps_done_;
   view->last_sweep = last_report_;
   view->problems = input.problems.List();
+  view->takeover = input.guard.report();
   view->partitions = input.partitions.state();
   view->partitions_in_effect = input.partitions.in_effect();
   view->policy = input.policy;

@@ -15,6 +15,7 @@
 #include "sweep/plan/multicast.h"
 #include "sweep/plan/planner.h"
 #include "sweep/remediate/partition_keeper.h"
+#include "sweep/takeover/takeover_guard.h"
 
 namespace fabricd::sweep {
 
@@ -27,6 +28,7 @@ struct ViewInput {
   const Planner& planner;
   const Multicast& multicast;
   const Mastership& mastership;
+  const TakeoverGuard& guard;
   const PartitionKeeper& partitions;
   const ProblemList& problems;
   const std::vector<PortRef>& isolated;

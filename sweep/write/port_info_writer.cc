@@ -175,7 +175,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
     NoteIgnored(item.ref(), wish->info, port.info);
     return std::nullopt;
   }
-  if (node.IsSwitch() && item.port != PortNum(0))
+  if (node.IsSwitch() && item.port != PortNum(0) && !keys_.IsKept(item.ref()))
     ground_.devices.applied().NoteRequestedEnforcement(
         item.ref(),
         {wish->info.partition_enforcement_inbound, wish->info.partition_enforcement_outbound});

@@ -41,10 +41,7 @@ bool PortKeys::IsExternal(PortRef port) const {
   return node != nullptr && node->IsSwitch() && port.port != PortNum(0);
 }
 
-bool PortKeys::MayEnforce(PortRef port) const {
-  const auto& options = desired_.options;
-  if (desired_.index->is_trivial() || !(options.enforce_inbound || options.enforce_outbound))
-    return false;
+bool PortKeys::CanEnforce(PortRef port) const {
   const fabric::Node* node = snapshot_.node(port.node);
   if (node == nullptr || !node->switch_info || port.port.value() >= node->ports.size())
     return false;
@@ -55,6 +52,23 @@ bool PortKeys::MayEnforce(PortRef port) const {
   const fabric::Port& here = node->port(port.port);
   const fabric::Node* peer = here.peer.IsNone() ? nullptr : snapshot_.node(here.peer.node);
   return here.known && peer != nullptr && !peer->IsSwitch();
+}
+
+bool PortKeys::MustEnforce(PortRef port) const {
+  const auto& options = desired_.options;
+  return !desired_.index->is_trivial() && (options.enforce_inbound || options.enforce_outbound) &&
+         CanEnforce(port);
+}
+
+bool PortKeys::IsKept(PortRef port) const {
+  const fabric::Port* here = snapshot_.port(port);
+  return here != nullptr && here->known &&
+         (here->info.partition_enforcement_inbound || here->info.partition_enforcement_outbound) &&
+         !applied_.RequestedEnforcement(port) && !MustEnforce(port);
+}
+
+bool PortKeys::MayEnforce(PortRef port) const {
+  return MustEnforce(port) || (IsKept(port) && CanEnforce(port));
 }
 
 std::vector<PortRef> PortKeys::PortsOf(const fabric::Node& node) const {
@@ -177,7 +191,8 @@ std::optional<std::pair<ProblemKind, std::string>> PortKeys::AddWrites(
 }
 
 Enforcement PortKeys::EnforcementOf(PortRef port, const wire::PortInfo& now) const {
-  if (!MayEnforce(port)) return {};
+  if (IsKept(port)) return {now.partition_enforcement_inbound, now.partition_enforcement_outbound};
+  if (!MustEnforce(port)) return {};
   const fabric::Node& node = *snapshot_.node(port.node);
   const auto table = SwitchPortTable(port);
   const auto* held = applied_.FindSwitchKeys(port);

@@ -55,6 +55,10 @@ class PortKeys {
     }
     return writes;
   }
+  // Whether the port of a switch enforces partitions because another SM has requested it, although
+  // this one's partitions and options would not. It goes on: nothing says that the tenants of this
+  // fabric can do without. Ends when this SM requests enforcement of the port itself.
+  bool IsKept(PortRef switch_port) const;
   // Whether a switch's external port must enforce partitions now. While its table is not confirmed
   // this is the last requested enforcement, or else the one in `now`.
   Enforcement EnforcementOf(PortRef switch_port, const wire::PortInfo& now) const;
@@ -63,6 +67,9 @@ class PortKeys {
   bool IsExternal(PortRef port) const;
   // End ports, and switch ports that may enforce.
   std::vector<PortRef> PortsOf(const fabric::Node& node) const;
+  bool CanEnforce(PortRef switch_port) const;
+  bool MustEnforce(PortRef switch_port) const;
+  // Its table is kept equal to that of its peer.
   bool MayEnforce(PortRef switch_port) const;
   std::optional<Table> TableOf(PortRef port) const;
   std::optional<Table> EndPortTable(PortRef port) const;

@@ -14,6 +14,7 @@ struct ProgrammerInput {
   WorkScopeInput scope;
   uint8_t run = 0;          // Distinguishes its completions from those of earlier runs.
   bool trees_only = false;  // Only kReadTables and kTrees; the plan is unchanged.
+  bool reads_only = false;  // Only kReadTables: nothing is written.
 };
 
 }  // namespace fabricd::sweep

@@ -40,6 +40,13 @@ repair_fabric() {
   rm /run/console
 }
 
+reason[observe]='it does not observe'
+break_observe() { sed -i 's/^mode: ""$/mode: standby/' /etc/fabricd/fabricd.yaml; }
+repair_observe() {
+  systemctl stop fabricd
+  sed -i 's/^mode: standby$/mode: ""/' /etc/fabricd/fabricd.yaml
+}
+
 reason[start]='it does not run as fabricd'
 break_start() { override fabricd.service '[Service]' User=root; }
 repair_start() { systemctl stop fabricd; as_installed; }

@@ -11,7 +11,7 @@ host=/host
 most_exposed=2.5
 topology=fat-tree:radix=8,levels=2
 
-checks=(install fabric start watchdog_restart sandbox reload stop_and_start upgrade instance
+checks=(install fabric observe start watchdog_restart sandbox reload stop_and_start upgrade instance
         removed_hca opensm_masked opensm_conflicts remove purge)
 broken=  # Not empty: the check runs with its breakage.
 unit=/lib/systemd/system/fabricd.service
@@ -58,7 +58,19 @@ fabric() {
   done
 }
 
+# As it was installed it only looks.
+observe() {
+  systemctl start fabricd || fail "systemctl start: $?"
+  is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
+  wait_for 30 fabricctl get sm || fail "fabricctl get sm"
+  fabricctl get sm -o json | grep -q '"mode": *"observe"' || fail "it does not observe"
+  wait_for 60 fabricctl takeover plan || fail "it has no takeover report"
+  ! ports_active || fail "it has activated ports that it was only to look at"
+  systemctl stop fabricd || fail "systemctl stop: $?"
+}
+
 start() {
+  sed -i 's/^mode: ""$/mode: manage/' /etc/fabricd/fabricd.yaml
   systemctl start fabricd || fail "systemctl start: $?"
   is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
   wait_for 60 ports_active || fail "ports are $(cat /sys/class/infiniband/*/ports/1/state | xargs)"

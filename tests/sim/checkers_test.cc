@@ -130,6 +130,11 @@ constexpr Case kCases[] = {
      128,
      false,
      16},
+    {"Observer",
+     Breakage::kLidGivenTwice,
+     "observer",
+     "change 1 LIDs",
+     {{&sim::Faults::observers, 2}}},
     {"Up", Breakage::kNeverUp, "up", "does not come up", {{&sim::Faults::up_under_faults, 1}}},
 };
 

@@ -27,7 +27,7 @@ constexpr Duration kLimit = std::chrono::seconds(60);  // Of run-until.
 std::string KindOf(const sweep::Question& question) {
   constexpr std::array kNames = {"store-lids", "store-holds",  "store-partitions",
                                  "plan",       "check-cables", "order-tables",
-                                 "trees",      "evaluate"};
+                                 "trees",      "evaluate",     "store-takeover"};
   using Open = sweep::OpenQuestions;
   static_assert(Open::KindOf<sweep::PersistLids>() == 0 &&
                 kNames.size() == std::variant_size_v<decltype(sweep::Question::what)>);

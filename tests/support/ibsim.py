@@ -171,8 +171,9 @@ class Fabricd:
 
     bin = ""  # The folder of fabricd, fabricctl and fabricsim, set by main().
 
-    def __init__(self, case, config="", name="fabricd"):
+    def __init__(self, case, config="", name="fabricd", mode="manage"):
         self.case = case
+        self.mode = mode  # None: the command line names none.
         self.state = case.path(name + ".state")
         self.dumps = case.path(name + ".dumps")
         self.socket = case.path(name + ".sock")
@@ -181,14 +182,14 @@ class Fabricd:
 
     def command(self, *more, fabric="umad"):
         return [os.path.join(self.bin, "fabricd"), "--config", self.config, "--fabric", fabric,
-                "--mode", "manage", "--state-dir", self.state, "--listen", "unix:" + self.socket,
-                "--dump-dir", self.dumps, *more]
+                *(["--mode", self.mode] if self.mode else []), "--state-dir", self.state,
+                "--listen", "unix:" + self.socket, "--dump-dir", self.dumps, *more]
 
     def once(self, environment=None, code=0, fabric="umad"):
         return self.case.run_program(self.command("--once", fabric=fabric), environment, code)
 
-    def start(self, environment=None, fabric="umad"):
-        self.process = self.case.start(self.command(fabric=fabric), environment)
+    def start(self, environment=None, fabric="umad", more=()):
+        self.process = self.case.start(self.command(*more, fabric=fabric), environment)
         self.log = Lines(self.process)
         return self
 

@@ -81,6 +81,8 @@ void FillSweep(const sweep::SweepReport& report, pb::SweepSummary* out) {
 
 void FillStatus(const query::ReadModel& model, const sweep::SmStatus& sm, pb::GetSmResponse* out) {
   out->set_state(std::string(wire::SmStateName(sm.state)));
+  out->set_mode(std::string(SmModeName(sm.mode)));
+  out->set_takeover_held(sm.is_held);
   out->set_guid(Text(sm.guid));
   out->set_lid(sm.lid.value());
   out->set_priority(sm.priority);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabric.v1.AdminService: sweeps and dumps (admin_service.cc), the place among subnet managers
-// (admin_mastership.cc), recordings (admin_recording.cc), the configuration, the audit log and who
-// calls (admin_config.cc). Any thread.
+// (admin_mastership.cc), takeovers (admin_takeover.cc), recordings (admin_recording.cc), the
+// configuration, the audit log and who calls (admin_config.cc). Any thread.
 #pragma once
 
 #include "daemon/base/access.h"
@@ -27,6 +27,12 @@ class AdminService final : public ::fabric::v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* StepDown(grpc::CallbackServerContext* context,
                                      const ::fabric::v1::StepDownRequest* request,
                                      ::fabric::v1::StepDownResponse* response) override;
+  grpc::ServerUnaryReactor* GetTakeoverReport(
+      grpc::CallbackServerContext* context, const ::fabric::v1::GetTakeoverReportRequest* request,
+      ::fabric::v1::GetTakeoverReportResponse* response) override;
+  grpc::ServerUnaryReactor* AcceptTakeover(grpc::CallbackServerContext* context,
+                                           const ::fabric::v1::AcceptTakeoverRequest* request,
+                                           ::fabric::v1::AcceptTakeoverResponse* response) override;
   grpc::ServerWriteReactor<::fabric::v1::DownloadRecordingResponse>* DownloadRecording(
       grpc::CallbackServerContext* context,
       const ::fabric::v1::DownloadRecordingRequest* request) override;

@@ -43,6 +43,7 @@ struct ServerOptions {
   std::chrono::milliseconds handshake = std::chrono::seconds(10);
   std::chrono::milliseconds idle = std::chrono::minutes(5);
   NameService names = {};  // Of users at unix sockets.
+  SmMode mode = SmMode::kManage;
 };
 
 class Server {

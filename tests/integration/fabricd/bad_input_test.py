@@ -76,13 +76,11 @@ security: {tls_cert: %(garbage)s, tls_key: %(garbage)s, tls_ca: %(garbage)s}
                                   "--listen", "unix:" + self.path("sock"), code=2)
             self.assertIn("%s: %s" % (key.replace(": {", "."), value), output)
 
-    def test_refuses_modes_that_are_not_built(self):
+    def test_refuses_words_that_are_no_mode(self):
         sim = ("--once", "--fabric", "sim:superpod:sus=1,hosts=2,rails=2",
                "--listen", "unix:" + self.path("sock"))
-        for word, fault in (("observe", "observe is not built yet; only manage is possible"),
-                            ("standby", "standby is not built yet; only manage is possible"),
-                            ("master", "expected manage (observe and standby are not built yet), "
-                                       "got 'master'")):
+        for word in ("master", "Manage"):
+            fault = "expected observe, standby or manage, got '%s'" % word
             config = self.write("mode.yaml", "log: {level: info}\nmode: %s\n" % word)
             good = self.write("good.yaml", "mode: manage\n")
             for what in (("--check-config",), sim):
@@ -99,6 +97,14 @@ security: {tls_cert: %(garbage)s, tls_key: %(garbage)s, tls_ca: %(garbage)s}
         for word, code in (("manage", 0), ("observe", 0), ("mange", 2)):
             config = self.write("mode.yaml", "mode: %s\n" % word)
             self.fabricd("--config", config, "--mode", "manage", "--check-config", code=code)
+
+    def test_once_brings_nothing_up_where_it_only_reads(self):
+        sim = ("--once", "--fabric", "sim:superpod:sus=1,hosts=2,rails=2",
+               "--listen", "unix:" + self.path("sock"))
+        for mode in ("observe", "standby"):
+            output = self.fabricd(*sim, "--mode", mode, code=1)
+            self.assertIn("the fabric was read; %s mode brings nothing up" % mode, output)
+        self.fabricd(*sim, code=0)
 
     def test_takes_the_config_that_it_prints(self):
         example = self.run_program([os.path.join(ibsim.Fabricd.bin, "fabricd"),

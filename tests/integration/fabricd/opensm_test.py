@@ -30,10 +30,11 @@ class OpenSm(ibsim.Case):
         topology = ibsim.shared(self, "topologies", "trees", "4-ary-2-tree.net")
         self.sim = ibsim.Ibsim(self, topology)
 
-    def opensm(self, priority, *arguments):
-        """opensm on its host, until it has said that it is MASTER or STANDBY."""
+    def opensm(self, priority, *arguments, conf=""):
+        """opensm on its host, until it has said that it is MASTER or STANDBY. `conf`: further lines
+        of opensm.conf."""
         options = self.write("opensm.conf", "sminfo_polling_timeout 500\npolling_retry_number 2\n"
-                             "sweep_interval 1\nforce_log_flush TRUE\n")
+                             "sweep_interval 1\nforce_log_flush TRUE\n" + conf)
         self.theirs = self.sim.start(THEIRS, "opensm", "-F", options, "-f", "stdout", "-p",
                                      str(priority), *arguments, preload=ibsim.deaf_perf())
         self.their_log = ibsim.Lines(self.theirs)

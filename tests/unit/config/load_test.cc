@@ -243,23 +243,13 @@ TEST(LoadYaml, ReadsOptionsOfMetrics) {
 }
 
 TEST(LoadYaml, Modes) {
-  EXPECT_EQ(Accepted("").mode, "manage");
-  EXPECT_EQ(Accepted("mode: manage\n").mode, "manage");
-  for (const char* word : {"observe", "standby"}) {
-    EXPECT_TRUE(IsMode(word));
-    EXPECT_THAT(
-        FaultsOf(fmt::format("fabric: umad\nmode: {}\n", word)),
-        ElementsAre(IsFault("mode", 2, word + std::string(" is not built yet; only manage is"))));
-  }
-  for (const char* bad : {"master", "Manage", "manage ", ""}) {
-    EXPECT_FALSE(IsMode(bad));
-    EXPECT_THAT(
-        FaultsOf(fmt::format("mode: '{}'\n", bad)),
-        ElementsAre(IsFault("mode", 1,
-                            fmt::format("expected manage (observe and standby are not built yet), "
-                                        "got '{}'",
-                                        bad))));
-  }
+  EXPECT_EQ(Accepted("").mode, "");
+  for (const char* word : {"observe", "standby", "manage"})
+    EXPECT_EQ(Accepted(fmt::format("fabric: umad\nmode: {}\n", word)).mode, word);
+  for (const char* bad : {"master", "Manage", "manage "})
+    EXPECT_THAT(FaultsOf(fmt::format("mode: '{}'\n", bad)),
+                ElementsAre(IsFault(
+                    "mode", 1, fmt::format("expected observe, standby or manage, got '{}'", bad))));
   EXPECT_THAT(FaultsOf("mode: [manage]\n"),
               ElementsAre(IsFault("mode", 1, "expected a value, got a list")));
 }
@@ -271,11 +261,32 @@ TEST(LoadYaml, TheModeOfTheCommandLineWins) {
   };
   EXPECT_EQ(mode("", "manage"), "manage");
   EXPECT_EQ(mode("mode: observe\n", "manage"), "manage");
-  EXPECT_EQ(mode("mode: observe\n", ""),
-            "f.yaml:1: mode: observe is not built yet; only manage is possible");
-  EXPECT_THAT(mode("mode: manage\n", "standby"), HasSubstr("mode: standby is not built yet"));
+  EXPECT_EQ(mode("mode: observe\n", ""), "observe");
+  EXPECT_EQ(mode("mode: manage\n", "standby"), "standby");
   // A typing error in the file stays one.
-  EXPECT_THAT(mode("mode: mange\n", "manage"), HasSubstr("f.yaml:1: mode: expected manage"));
+  EXPECT_THAT(mode("mode: mange\n", "manage"), HasSubstr("f.yaml:1: mode: expected observe"));
+}
+
+TEST(ChooseMode, AWordDecidesOnAnyFabric) {
+  for (const bool was_master : {false, true})
+    for (const char* fabric : {"umad", "sim:superpod"}) {
+      EXPECT_EQ(ChooseMode("observe", fabric, was_master).mode, SmMode::kObserve);
+      EXPECT_EQ(ChooseMode("standby", fabric, was_master).mode, SmMode::kStandby);
+      EXPECT_EQ(ChooseMode("manage", fabric, was_master).mode, SmMode::kManage);
+      EXPECT_EQ(ChooseMode("manage", fabric, was_master).warning, "");
+    }
+}
+
+TEST(ChooseMode, WithoutAWordARealFabricIsObservedAndASimulatedOneManaged) {
+  EXPECT_EQ(ChooseMode("", "umad", false).mode, SmMode::kObserve);
+  EXPECT_EQ(ChooseMode("", "umad:mlx5_0:1", false).mode, SmMode::kObserve);
+  EXPECT_EQ(ChooseMode("", "sim:superpod:sus=1", false).mode, SmMode::kManage);
+}
+
+TEST(ChooseMode, AnUpgradeWithoutAWordGoesOnManagingAndWarns) {
+  const ModeChoice choice = ChooseMode("", "umad", true);
+  EXPECT_EQ(choice.mode, SmMode::kManage);
+  EXPECT_THAT(choice.warning, HasSubstr("Write 'mode: manage'"));
 }
 
 TEST(LoadYaml, Patterns) {

@@ -70,9 +70,9 @@ TEST(Settings, TheModeNeedsARestart) {
   const std::vector<Change> changes = Diff(Config{}, wanted);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].path, "mode");
-  EXPECT_EQ(changes[0].from, "manage");
+  EXPECT_EQ(changes[0].from, "");
   EXPECT_EQ(changes[0].reload, ReloadClass::kRestart);
-  EXPECT_EQ(WithoutRestarts(wanted, Config{}).mode, "manage");
+  EXPECT_EQ(WithoutRestarts(wanted, Config{}).mode, "");
 }
 
 TEST(Principal, ReadsAndWrites) {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <future>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +46,7 @@ TEST_F(StateOpenerTest, ANewStateDirectoryIsMadeAndEmpty) {
 }
 
 TEST_F(StateOpenerTest, ADumpOfOpensmIsReadWhileTheStoreHasNothingOfClients) {
+  config_.mode = "manage";
   const std::string alias =
       "GUIDInfo Record: base_guid=0x0000000000100001 lid=0x0002 block_num=0x0"
       " guid0=0x0000000000100001 guid1=0x00000000000000a1 guid2=0x0000000000000000"
@@ -69,6 +71,27 @@ TEST_F(StateOpenerTest, ADumpOfOpensmIsReadWhileTheStoreHasNothingOfClients) {
   }
 }
 
+TEST_F(StateOpenerTest, OneThatOnlyReadsReadsTheFilesOfOpensmAtEachStart) {
+  config_.mode = "observe";
+  config_.partitions.file = WriteFile("partitions", "Tenant=0x0001 : ALL=full;\n");
+  for (const uint64_t alias : {0xA1, 0xA2}) {
+    config_.sm.sa_db_file = WriteFile(
+        "opensm-sa.dump",
+        fmt::format("GUIDInfo Record: base_guid=0x0000000000100001 lid=0x0002 block_num=0x0"
+                    " guid0=0x0000000000100001 guid1=0x{:016x} guid2=0x0000000000000000"
+                    " guid3=0x0000000000000000 guid4=0x0000000000000000 guid5=0x0000000000000000"
+                    " guid6=0x0000000000000000 guid7=0x0000000000000000\n",
+                    alias));
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    const auto stored = state->Load(config_);
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    EXPECT_EQ(stored->core.aliases->PortOf(Guid(alias)), Guid(0x100001));
+    EXPECT_NE(stored->core.partitions.revision, 0u);
+    EXPECT_THAT(*state->store().LoadRows(), IsEmpty());
+  }
+}
+
 TEST_F(StateOpenerTest, AWriteIsThereAtTheNextStart) {
   {
     const auto state = Open();
@@ -90,7 +113,27 @@ TEST_F(StateOpenerTest, AWriteIsThereAtTheNextStart) {
   EXPECT_EQ(stored->core.lids[0].base_lid, Lid(7));
 }
 
+TEST_F(StateOpenerTest, AnEmptyStateObservesAndOneOfAMasterGoesOnManaging) {
+  config_.lid.guid2lid_file = WriteFile("guid2lid", "0x0000000000000010 0x0005 0x0005\n");
+  for (int start = 0; start < 2; ++start) {  // The file makes it no master.
+    const auto state = Open();
+    EXPECT_EQ(state->mode(), SmMode::kObserve);
+    const auto stored = state->Load(config_);
+    EXPECT_EQ(stored->core.options.sm.mode, SmMode::kObserve);
+    EXPECT_EQ(stored->core.lids.at(0).base_lid, Lid(5));
+    EXPECT_TRUE(state->store().LoadLids()->empty());
+  }
+  {
+    const auto state = Open();
+    ASSERT_TRUE(state->store().PutLids({{Guid(0x11), Lid(7), 0, 0}}).ok());
+  }
+  EXPECT_EQ(Open()->mode(), SmMode::kManage);
+  config_.mode = "observe";
+  EXPECT_EQ(Open()->mode(), SmMode::kObserve);
+}
+
 TEST_F(StateOpenerTest, Guid2LidSeedsAnEmptyStoreOnly) {
+  config_.mode = "manage";
   config_.lid.guid2lid_file = WriteFile("guid2lid", "0x0000000000000010 0x0005 0x0005\n");
   {
     const auto state = Open();
@@ -123,6 +166,7 @@ TEST_F(StateOpenerTest, AFaultyPartitionsFileIsAnErrorAtTheFirstStart) {
 }
 
 TEST_F(StateOpenerTest, APartitionsFileThatBecameFaultyLeavesThePartitionsAsTheyAre) {
+  config_.mode = "manage";
   config_.partitions.file = WriteFile("partitions",
                                       "Default=0x7fff, ipoib : ALL=full;\n"
                                       "Tenant=0x0001 : ALL=full;\n");

@@ -66,6 +66,40 @@ TEST_F(SmCommandsTest, OptionsReachTheCore) {
   EXPECT_TRUE(priority.validate_only);
 }
 
+TEST_F(SmCommandsTest, TheTakeoverPlanIsPrintedAndAHeldOneFails) {
+  EXPECT_EQ(Run({"takeover", "plan"}), 6);
+  auto view = std::make_shared<sweep::FabricView>(*fabric_.View());
+  auto report = std::make_shared<sweep::TakeoverReport>();
+  report->id = "0123456789abcdef";
+  report->risks = {{sweep::TakeoverRisk::kSubnetPrefix, "0xfec0000000000001", "0xfe80000000000000",
+                    24, Guid(), PortNum()}};
+  report->sets["PortInfo"] = {56, {{"GidPrefix", 24}}};
+  report->lft_blocks = 96;
+  report->lft_switches = 8;
+  report->active_ports = 90;
+  view->takeover = report;
+  view->sm.is_held = true;
+  backend_.Publish(view);
+  EXPECT_EQ(Run({"takeover", "plan"}), 1);
+  for (const char* text :
+       {"Takeover report 0123456789abcdef: held", "96 blocks of 8 switches", "0 of 90 ACTIVE",
+        "SubnetPrefix   0xfec0000000000001   0xfe80000000000000   24", "PortInfo.GidPrefix   24",
+        "fabricctl takeover accept 0123456789abcdef"})
+    EXPECT_THAT(out_, HasSubstr(text));
+  EXPECT_EQ(Run({"takeover", "plan", "-o", "json"}), 1);
+  EXPECT_THAT(out_, HasSubstr("\"lft_blocks\": 96"));
+}
+
+TEST_F(SmCommandsTest, ATakeoverIsAcceptedByItsId) {
+  EXPECT_EQ(Run({"takeover", "accept"}), 2);
+  ASSERT_EQ(Run({"takeover", "accept", "0123456789abcdef", "--reason", "change 1"}), 0) << error_;
+  EXPECT_EQ(std::get<sweep::AcceptTakeover>(asked_.at(0)).id, "0123456789abcdef");
+  status_ = absl::FailedPreconditionError("no takeover is held");
+  EXPECT_EQ(Run({"takeover", "accept", "x"}), 6);
+  status_ = absl::NotFoundError("another id");
+  EXPECT_EQ(Run({"takeover", "accept", "x"}), 1);
+}
+
 TEST_F(SmCommandsTest, ExitCodes) {
   EXPECT_EQ(Run({"sm", "priority", "16"}), 2);
   EXPECT_EQ(Run({"sm", "priority"}), 2);

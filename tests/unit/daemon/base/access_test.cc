@@ -132,5 +132,25 @@ TEST(AccessRules, AnUnauthenticatedCallerMayOnlyAskForItsIdentity) {
   EXPECT_TRUE(access.Admit({}, "fabric.v1.AdminService/GetCaller").ok());
 }
 
+TEST(AccessRules, WhereFabricdOnlyReadsCallsThatWriteAreRefusedForAdminsToo) {
+  config::Security security;
+  security.admins = {"user:root"};
+  security.calls_per_second = 1000;
+  const Caller root = Known("user:root");
+  for (const SmMode mode : {SmMode::kManage, SmMode::kStandby, SmMode::kObserve}) {
+    Access access(security, mode);
+    for (const MethodRule& rule : MethodRules()) {
+      const absl::Status status = access.Admit(root, rule.method);
+      if (rule.writes && mode != SmMode::kManage) {
+        EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << rule.method;
+        EXPECT_NE(Message(status).find(SmModeName(mode)), std::string::npos) << status;
+      } else {
+        EXPECT_TRUE(status.ok()) << rule.method << status;
+      }
+      EXPECT_TRUE(!rule.writes || rule.is_mutation) << rule.method;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fabricd::rpc::testing

@@ -28,6 +28,12 @@ TEST_F(OnceWatchTest, EndsAsStandbyThatHasSweptNothing) {
   EXPECT_EQ(After(seconds(0), {.idle = true, .standby = true}), 1);
 }
 
+TEST_F(OnceWatchTest, EndsAfterTheFirstSweepWhereNothingIsToBeBroughtUp) {
+  EXPECT_EQ(After(seconds(0), {.idle = true, .why_not = "it only reads"}), -1);
+  EXPECT_EQ(After(seconds(1), {.why_not = "it only reads", .sweeps_done = 1}), -1);
+  EXPECT_EQ(After(seconds(2), {.idle = true, .why_not = "it only reads", .sweeps_done = 1}), 1);
+}
+
 TEST_F(OnceWatchTest, EndsAfterThreeSweepsThatDidNotSuffice) {
   EXPECT_EQ(After(seconds(0), {.idle = true, .sweeps_done = 2}), -1);
   EXPECT_EQ(After(seconds(1), {.sweeps_done = 3}), -1);

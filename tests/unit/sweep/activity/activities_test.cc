@@ -47,14 +47,15 @@ class ActivitiesTest : public testing::Test, protected ActivityFixture {
       questions_,
       {}};
   PartitionKeeper partitions_{options, effects_, questions_, {}};
+  TakeoverGuard guard_{options, questions_, {}};
   Agenda agenda_{options};
   CommandQueue commands_{effects_.finished};
   SweepJournal journal_{engine, effects_};
   ViewPublisher view_;
   Programming programming_{ground(),   observed, lids_, planner_, remediation_, partitions_,
                            questions_, journal_, view_, nullptr,  nullptr};
-  Activities activities_{ground(),     options,     observed,     agenda_,  commands_, mastership_,
-                         remediation_, partitions_, programming_, journal_, view_};
+  Activities activities_{ground(),     options,     observed, agenda_,      commands_, mastership_,
+                         remediation_, partitions_, guard_,   programming_, journal_,  view_};
 };
 
 TEST_F(ActivitiesTest, AHeavySweepBeginsWithTheOwnNode) {

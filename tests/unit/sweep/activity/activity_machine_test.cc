@@ -34,7 +34,9 @@ ActivityMachine In(S state) {
       {S::kStoringLids, {E::kSweepStarts, E::kDiscovered, E::kAssignLids}},
       {S::kProgramming, {E::kSweepStarts, E::kDiscovered, E::kAssignLids, E::kProgram}},
       {S::kSurveying, {E::kSurveyStarts}},
-      {S::kStandby, {E::kOtherIsMaster}}};
+      {S::kStandby, {E::kOtherIsMaster}},
+      {S::kReading, {E::kSweepStarts, E::kDiscovered, E::kMustNotWrite}},
+      {S::kWatching, {E::kSweepStarts, E::kDiscovered, E::kMustNotWrite, E::kEnd}}};
   ActivityMachine machine;
   for (const E event : events.at(state)) machine.On(event);
   return machine;
@@ -52,18 +54,19 @@ TEST(ActivityMachine, EachStateAndEventHasTheNextStateThatIsShownHere) {
     }
   }
   EXPECT_EQ(table + "\n",
-            "                     idle disc elec stor prog surv stan\n"
-            "sweep starts         disc disc disc disc disc disc disc\n"
-            "discovered              - elec    -    -    -    -    -\n"
-            "wait for another SM     -    - elec    -    -    -    -\n"
-            "assign LIDs          stor    - stor stor stor stor    -\n"
-            "program                 -    -    - prog    -    -    -\n"
-            "update program       prog    -    -    -    -    -    -\n"
-            "survey starts        surv    -    -    - prog surv    -\n"
-            "surveys end          idle    -    - stor    - idle    -\n"
-            "light sweep ends     idle    -    - stor prog idle    -\n"
-            "end                     - idle idle idle idle    -    -\n"
-            "other SM is master   stan stan stan stan stan stan stan\n");
+            "                     idle disc elec stor prog surv stan read watc\n"
+            "sweep starts         disc disc disc disc disc disc disc disc disc\n"
+            "discovered              - elec    -    -    -    -    -    -    -\n"
+            "wait for another SM     -    - elec    -    -    -    -    -    -\n"
+            "assign LIDs          stor    - stor stor stor stor    -    -    -\n"
+            "program                 -    -    - prog    -    -    -    -    -\n"
+            "update program       prog    -    -    -    -    -    -    -    -\n"
+            "survey starts        surv    -    -    - prog surv    -    -    -\n"
+            "surveys end          idle    -    - stor    - idle    -    -    -\n"
+            "light sweep ends     idle    -    - stor prog idle    -    -    -\n"
+            "end                     - idle idle idle idle    -    - watc    -\n"
+            "other SM is master   stan stan stan stan stan stan stan stan stan\n"
+            "must not write          -    - read    -    -    -    -    -    -\n");
 }
 
 TEST(ActivityMachine, EachTransitionIsListedOnce) {
@@ -90,11 +93,16 @@ TEST(ActivityMachineDeathTest, AnEventThatCannotComeIsNamedWithTheState) {
   EXPECT_DEATH(machine.On(E::kProgram), "\"program\" while standby");
 }
 
-TEST(ActivityMachine, AllButSurveysAndChangesStartInIdleOnly) {
+TEST(ActivityMachine, AllButSweepsSurveysAndChangesStartInIdleOnly) {
   for (const S state : kStates)
-    for (const Start start :
-         {Start::kHeavySweep, Start::kLightSweep, Start::kWholePlan, Start::kTrees, Start::kReads})
+    for (const Start start : {Start::kLightSweep, Start::kWholePlan, Start::kTrees, Start::kReads})
       EXPECT_EQ(Allows(state, start), state == S::kIdle) << CoreStateName(state);
+}
+
+TEST(ActivityMachine, WhereNothingMayBeWrittenOnlyHeavySweepsStart) {
+  for (const S state : kStates)
+    EXPECT_EQ(Allows(state, Start::kHeavySweep), state == S::kIdle || state == S::kWatching)
+        << CoreStateName(state);
 }
 
 // The fabric was read, and its LIDs are in use.

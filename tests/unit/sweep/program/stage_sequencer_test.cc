@@ -36,6 +36,10 @@ TEST(StageSequencer, ARunOfTreesAloneReadsAndWritesTrees) {
   EXPECT_THAT(OrderOf(RunKind::kTreesOnly), ElementsAre(kReadTables, kTrees));
 }
 
+TEST(StageSequencer, ARunThatOnlyReadsHasNoStageThatWrites) {
+  EXPECT_THAT(OrderOf(RunKind::kReadOnly), ElementsAre(kReadTables));
+}
+
 TEST(StageSequencer, AStageHasPassedOnceALaterOneHasBegun) {
   StageSequencer sequencer(RunKind::kWholeFabric);
   EXPECT_FALSE(sequencer.HasPassed(kReadTables));

@@ -27,7 +27,7 @@ class ViewPublisherTest : public testing::Test {
   }
   std::shared_ptr<const FabricView> Make(Phase phase = Phase::kIdle) {
     return publisher_.Make({options_, phase, observed_, lids_, planner_, multicast_, mastership_,
-                            partitions_, problems_, isolated_, policy_},
+                            guard_, partitions_, problems_, isolated_, policy_},
                            devices_.applied());
   }
 
@@ -45,6 +45,7 @@ class ViewPublisherTest : public testing::Test {
   Multicast multicast_{nullptr, questions_};
   Mastership mastership_{options_, local_, devices_, engine_, effects_};
   PartitionKeeper partitions_{options_, effects_, questions_, {}};
+  TakeoverGuard guard_{options_, questions_, {}};
   std::vector<PortRef> isolated_;
   std::shared_ptr<const policy::PolicyView> policy_ = std::make_shared<policy::PolicyView>();
   ViewPublisher publisher_;

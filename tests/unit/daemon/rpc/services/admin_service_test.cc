@@ -167,6 +167,65 @@ TEST_F(AdminMastershipTest, SetPriorityReturnsTheResult) {
   EXPECT_EQ(asked_.size(), 2u);
 }
 
+TEST_F(AdminMastershipTest, WithoutATakeoverThereIsNoReport) {
+  pb::GetTakeoverReportResponse response;
+  const auto status = running_->Call(*running_->admin, &AdminStub::GetTakeoverReport,
+                                     pb::GetTakeoverReportRequest(), &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(status).reason(), "NO_TAKEOVER_REPORT");
+}
+
+TEST_F(AdminMastershipTest, TheTakeoverReportIsShownWithNames) {
+  auto view = std::make_shared<sweep::FabricView>(*backend_.view());
+  auto report = std::make_shared<sweep::TakeoverReport>();
+  Guid leaf;
+  view->snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (node.description == "leaf1") leaf = node.guid();
+  });
+  report->id = "0123456789abcdef";
+  report->risks = {{sweep::TakeoverRisk::kLmc, "0", "1", 7, leaf, PortNum(3)}};
+  report->sets["PortInfo"] = {5, {{"LMC", 2}}};
+  report->lft_blocks = 11;
+  report->lid_changes = {{Guid(0xAB), Lid(4), Lid(8)}};
+  report->unresponsive = {{leaf, PortNum(9)}};
+  report->adaptive_routing = {leaf};
+  view->takeover = report;
+  view->sm.is_held = true;
+  backend_.Publish(view);
+  pb::GetTakeoverReportResponse response;
+  ASSERT_TRUE(running_
+                  ->Call(*running_->admin, &AdminStub::GetTakeoverReport,
+                         pb::GetTakeoverReportRequest(), &response)
+                  .ok());
+  EXPECT_TRUE(response.held());
+  EXPECT_EQ(response.mode(), "manage");
+  EXPECT_EQ(response.id(), report->id);
+  ASSERT_EQ(response.risks_size(), 1);
+  EXPECT_EQ(response.risks(0).kind(), "LMC");
+  EXPECT_EQ(response.risks(0).example(), "leaf1/3");
+  EXPECT_EQ(response.sets(0).fields().at("LMC"), 2u);
+  EXPECT_EQ(response.lft_blocks(), 11u);
+  EXPECT_EQ(response.lids(0).to(), 8u);
+  EXPECT_EQ(response.unresponsive(0), "leaf1/9");
+  EXPECT_EQ(response.adaptive_routing_switches(0), "leaf1");
+}
+
+TEST_F(AdminMastershipTest, AcceptanceReachesTheCoreAndItsRefusalsHaveReasons) {
+  pb::AcceptTakeoverRequest request;
+  pb::AcceptTakeoverResponse response;
+  const auto accept = [&] {
+    return running_->Call(*running_->admin, &AdminStub::AcceptTakeover, request, &response);
+  };
+  EXPECT_EQ(accept().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_id("x");
+  EXPECT_TRUE(accept().ok());
+  EXPECT_EQ(std::get<sweep::AcceptTakeover>(asked_.at(0)).id, "x");
+  status_ = absl::NotFoundError("another id");
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(accept()).reason(), "REPORT_CHANGED");
+  status_ = absl::FailedPreconditionError("nothing");
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(accept()).reason(), "NOTHING_HELD");
+}
+
 TEST_F(AdminMastershipTest, EveryRefusalHasItsReason) {
   struct Case {
     absl::Status status;

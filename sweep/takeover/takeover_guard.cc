@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep/takeover/takeover_guard.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/status.h"
+
+namespace fabricd::sweep {
+
+TakeoverGuard::TakeoverGuard(const CoreOptions& options, OpenQuestions& questions,
+                             TakeoverRecord record)
+    : options_(options), questions_(questions), record_(std::move(record)) {}
+
+std::vector<Lid> TakeoverGuard::OwnLids(const LidManager& lids) const {
+  std::vector<Lid> own;
+  for (const Guid port : record_.sm_ports)
+    if (const Lid lid = lids.RecordedLid(port)) own.push_back(lid);
+  return own;
+}
+
+CompareInput TakeoverGuard::InputFor(const DesiredState& desired, const AppliedState& applied,
+                                     const std::vector<Lid>& own_lids) const {
+  return {desired, applied, options_, record_, record_.WasMaster() || has_seen_fabric_, own_lids};
+}
+
+void TakeoverGuard::OnReadAsStandby(const fabric::FabricSnapshot& snapshot) {
+  const NeighborCount count = CountNeighbors(snapshot);
+  has_seen_fabric_ |= count.up > 0 && !IsTooUnresponsive(options_, count.unresponsive, count.up);
+}
+
+bool TakeoverGuard::IsAccepted(const std::vector<TakeoverChange>& risks) const {
+  if (DigestOf(risks) == options_.takeover.accept) return true;
+  return std::all_of(risks.begin(), risks.end(), [&](const TakeoverChange& change) {
+    const std::string digest = DigestOf({&change, 1});
+    return std::find(record_.accepted.begin(), record_.accepted.end(), digest) !=
+           record_.accepted.end();
+  });
+}
+
+bool TakeoverGuard::Stops(const DesiredState& desired, const AppliedState& applied,
+                          const LidManager& lids, Guid own_port) {
+  FABRICD_CHECK(is_armed_, "the guard was passed");
+  const std::vector<Lid> own_lids = OwnLids(lids);
+  const auto risks = FindRisks(InputFor(desired, applied, own_lids));
+  is_held_ = !IsAccepted(risks);
+  if (is_held_) return true;
+  is_armed_ = false;
+  NoteMastership(own_port, risks);
+  return false;
+}
+
+// Asked for before LIDs are, and so durable before the first Set that needs new LIDs. Changes that
+// the command line accepts are noted too: a restart may come without it.
+void TakeoverGuard::NoteMastership(Guid own_port, const std::vector<TakeoverChange>& risks) {
+  const TakeoverRecord before = record_;
+  NoteNewest(record_.sm_ports, own_port);
+  NoteNewest(record_.prefixes, options_.sm.gid_prefix);
+  NoteNewest(record_.lmcs, options_.lmc);
+  NoteNewest(record_.lmcs, uint8_t{0});  // Of switches.
+  NoteNewest(record_.protect_bits, options_.sm.m_key_protect_bits);
+  for (const TakeoverChange& change : risks)
+    NoteNewest(record_.accepted, DigestOf({&change, 1}), TakeoverRecord::kMostAccepted);
+  if (!(record_ == before)) Persist();
+}
+
+void TakeoverGuard::Persist() {
+  TakeoverRecord record = record_;
+  for (const std::string& change : accepting_.changes)
+    NoteNewest(record.accepted, change, TakeoverRecord::kMostAccepted);
+  questions_.Ask(PersistTakeover{TakeoverRows(record)});
+}
+
+std::vector<uint64_t> TakeoverGuard::OnStored(const absl::Status& status) {
+  is_owed_ = !status.ok();
+  const Acceptance stored = std::exchange(accepting_, {});
+  if (status.ok())
+    for (const std::string& change : stored.changes)
+      NoteNewest(record_.accepted, change, TakeoverRecord::kMostAccepted);
+  return stored.commands;
+}
+
+const TakeoverReport& TakeoverGuard::MakeReport(const DesiredState& desired,
+                                                const AppliedState& applied, const LidManager& lids,
+                                                const fabric::MulticastGroups& groups) {
+  const std::vector<Lid> own_lids = OwnLids(lids);
+  TakeoverReport report = MakeTakeoverReport(InputFor(desired, applied, own_lids), groups);
+  if (desired.plan == nullptr) report.no_plan = "no routing engine gave a plan";
+  report_ = std::make_shared<const TakeoverReport>(std::move(report));
+  return *report_;
+}
+
+absl::Status TakeoverGuard::Accept(const std::string& id, uint64_t command) {
+  if (!is_held_ || report_ == nullptr)
+    return FailedPrecondition("no takeover is held: there is nothing to accept");
+  if (id != report_->id)
+    return NotFound(
+        "the takeover report has the id {}, not {}: read it again (fabricctl takeover "
+        "plan)",
+        report_->id, id);
+  for (const TakeoverChange& change : report_->risks)
+    NoteNewest(accepting_.changes, DigestOf({&change, 1}), TakeoverRecord::kMostAccepted);
+  accepting_.commands.push_back(command);
+  Persist();
+  return absl::OkStatus();
+}
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// TakeoverGuard: decides whether a new master may write. Before the first Set of a mastership it
+// compares what the fabric runs with what this SM would write. If that is a risky change
+// (TakeoverRisk) of something that this SM has not written itself, nothing is written until an
+// operator accepts the report. What the store vouches for never stops: a restart, a power failure,
+// or the return of this SM to its own fabric needs no operator.
+//
+// Accepted changes, and the settings with which this SM has been master, are made durable. Owned by
+// Activities; decides, and sends nothing.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweep/interface/questions.h"
+#include "sweep/plan/lid_manager.h"
+#include "sweep/takeover/fabric_compare.h"
+
+namespace fabricd::sweep {
+
+class TakeoverGuard {
+ public:
+  // References must outlive this. `record` is durable.
+  TakeoverGuard(const CoreOptions& options, OpenQuestions& questions, TakeoverRecord record);
+
+  // This SM has read the fabric as one that waits for another master: if nearly all of it has
+  // responded, what does not respond at a later takeover is known, and has failed.
+  void OnReadAsStandby(const fabric::FabricSnapshot& snapshot);
+  // This SM has become master: the next Stops() decides.
+  void OnBecameMaster() { is_armed_ = true; }
+  // This SM is no longer master.
+  void OnNoLongerMaster() { is_armed_ = is_held_ = false; }
+  // False: Stops() has let it write since this SM became master.
+  bool IsArmed() const { return is_armed_; }
+
+  // Returns whether this SM must not write. If it may, the guard is passed, and the settings in
+  // force are made durable. REQUIRES: IsArmed().
+  [[nodiscard]] bool Stops(const DesiredState& desired, const AppliedState& applied,
+                           const LidManager& lids, Guid own_port);
+  bool is_held() const { return is_held_; }
+
+  // The report about the fabric as it was just read. Kept as report().
+  const TakeoverReport& MakeReport(const DesiredState& desired, const AppliedState& applied,
+                                   const LidManager& lids, const fabric::MulticastGroups& groups);
+  const SharedTakeoverReport& report() const { return report_; }
+
+  // Accepts each change of the report. OK: they are being stored, and OnStored() returns `command`.
+  // kFailedPrecondition: nothing is held. kNotFound: the report has another id.
+  absl::Status Accept(const std::string& id, uint64_t command);
+  // The answer to PersistTakeover. Returns the commands whose acceptance was stored, or not. If it
+  // was, the caller sweeps, and the takeover continues unless the fabric differs by more by now.
+  std::vector<uint64_t> OnStored(const absl::Status& status);
+  // Stores again what could not be stored.
+  void StoreAgain() {
+    if (is_owed_) Persist();
+  }
+
+ private:
+  struct Acceptance {
+    std::vector<std::string> changes;
+    std::vector<uint64_t> commands;
+  };
+
+  // Each of the changes was accepted, be it with others or as a rest of what was accepted: so a
+  // restart in the middle of a takeover needs no operator.
+  bool IsAccepted(const std::vector<TakeoverChange>& risks) const;
+  void NoteMastership(Guid own_port, const std::vector<TakeoverChange>& risks);
+  void Persist();
+  CompareInput InputFor(const DesiredState& desired, const AppliedState& applied,
+                        const std::vector<Lid>& own_lids) const;
+  std::vector<Lid> OwnLids(const LidManager& lids) const;
+
+  const CoreOptions& options_;
+  OpenQuestions& questions_;
+  TakeoverRecord record_;         // In force.
+  Acceptance accepting_;          // In force when it is durable.
+  bool is_owed_ = false;          // record_ could not be stored.
+  bool has_seen_fabric_ = false;  // OnReadAsStandby().
+  bool is_armed_ = false, is_held_ = false;
+  SharedTakeoverReport report_;
+};
+
+}  // namespace fabricd::sweep

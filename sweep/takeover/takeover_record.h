@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// sweep/takeover: what this SM would change of a fabric that another SM has managed, and whether it
+// may.
+//
+// TakeoverRecord: what the store knows of earlier mastership: from which ports this SM has managed
+// the subnet, and with which settings; and which reports were accepted. Values only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+
+#include "common/ids.h"
+#include "common/stored_row.h"
+
+namespace fabricd::sweep {
+
+struct TakeoverRecord {
+  static constexpr size_t kMost = 8;             // Of each list but `accepted`.
+  static constexpr size_t kMostAccepted = 1000;  // As many as a report lists.
+
+  // Each in the order in which they were added, the newest last.
+  std::vector<Guid> sm_ports;
+  std::vector<uint64_t> prefixes;
+  std::vector<uint8_t> lmcs;
+  std::vector<uint8_t> protect_bits;
+  std::vector<std::string> accepted;  // Digests of single changes.
+
+  // This SM has been master with this store.
+  bool WasMaster() const { return !sm_ports.empty(); }
+  friend bool operator==(const TakeoverRecord&, const TakeoverRecord&) = default;
+};
+
+// Adds `value` as the newest, and drops the oldest if there are more than `most`.
+template <typename T>
+void NoteNewest(std::vector<T>& list, const T& value, size_t most = TakeoverRecord::kMost) {
+  std::erase(list, value);
+  list.push_back(value);
+  if (list.size() > most) list.erase(list.begin());
+}
+
+bool IsTakeoverRow(const RowKey& key);
+// kDataLoss: they are not the output of TakeoverRows(). Rows of other parts are ignored.
+absl::StatusOr<TakeoverRecord> LoadTakeover(const StoredRows& rows);
+RowChanges TakeoverRows(const TakeoverRecord& record);
+
+}  // namespace fabricd::sweep
