@@ -39,6 +39,7 @@ struct Faults {
   // Of GMPs of classes 0x04 and 0x0A only, see MadFaults, and of what counts.
   double gmp_loss, gmp_duplicate, gmp_delay_us, gmp_jitter_us;
   double counter_clears, host_reboots;
+  double silences, silence_s;
 };
 
 struct FaultRange {
