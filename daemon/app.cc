@@ -208,6 +208,7 @@ int App::Run() {
 
 bool App::OnTurn(const sweep::Core& core) {
   progress_->Report(core);
+  if (view()->subnet_up) window_.Note(core.statistics().window, ProcessClock::Now());
   exit_code_ = progress_->FindEnd(core);
   publisher_->Beat();
   return !stopping_ && !exit_code_;
