@@ -61,8 +61,10 @@ struct Smp {
 
 struct Sweep {
   Duration light_interval = std::chrono::seconds(10);
-  Duration heavy_interval{};  // 0: off.
+  Duration heavy_interval = std::chrono::minutes(10);  // 0: off.
   bool on_trap = true;
+  Duration unresponsive_grace = std::chrono::seconds(90);  // 0: off.
+  bool keep_unresponsive = false;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 

@@ -77,6 +77,9 @@ void VisitWireKeys(Visitor& visitor, C& c) {
   visitor.Time("sweep.heavy_interval", kResweep, c.sweep.heavy_interval,
                TimeRange{seconds(1), hours(24 * 30), true});
   visitor.Flag("sweep.on_trap", kResweep, c.sweep.on_trap);
+  visitor.Time("sweep.unresponsive_grace", kResweep, c.sweep.unresponsive_grace,
+               TimeRange{seconds(1), hours(24), true});
+  visitor.Flag("sweep.keep_unresponsive", kResweep, c.sweep.keep_unresponsive);
 }
 
 template <typename Visitor, typename C>

@@ -110,6 +110,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.smp.subtree_limit = config.smp.window_per_first_hop;
   options.smp.first_timeout = config.smp.timeout;
   options.smp.retries = config.smp.retries;
+  options.smp.queue_delay = std::chrono::microseconds(500);
   options.sm.priority = config.sm.priority;
   options.sm.sm_key = config.sm.sm_key;
   options.sm.polling_timeout = config.sm.polling_timeout;
@@ -127,6 +128,8 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.sweep.light_interval = config.sweep.light_interval;
   options.sweep.heavy_interval = config.sweep.heavy_interval;
   options.sweep.on_trap = config.sweep.on_trap;
+  options.sweep.unresponsive_grace = config.sweep.unresponsive_grace;
+  options.sweep.keep_unresponsive = config.sweep.keep_unresponsive;
   options.lmc = config.lid.lmc;
   options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
   options.routing.chain = config.routing.chain;

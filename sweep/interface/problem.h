@@ -27,6 +27,7 @@ enum class ProblemKind : uint8_t {
   kNoTrees,
   kNotActive,
   kNotEnforced,
+  kOperationalVlsDiffer,
   kPKeyTableFull,
   kSetRefused,
   kSettingsIgnored,
@@ -34,7 +35,8 @@ enum class ProblemKind : uint8_t {
   kTableTooSmall,
   kUnknownSm,
   kUnreadable,
-  kUnresponsive
+  kUnresponsive,
+  kUnresponsiveKept
 };
 
 // "DuplicateGuid": a constant name, which programs may use too.

@@ -59,10 +59,10 @@ TEST_F(RestartWatchTest, ASwitchWithoutALidOrThatIsGoneIsNotLookedAt) {
 
 TEST_F(RestartWatchTest, EachPortOfAHostIsReadByItsOwnRoute) {
   devices_.SetPortPath({fabric_.hosts[1], PortNum(2)}, {1, 2});
-  const auto request = ReadOfPort(devices_, {fabric_.hosts[1], PortNum(2)});
+  const auto request = ReadOfPort(devices_, *fabric_.builder.node(fabric_.hosts[1]), PortNum(2));
   EXPECT_EQ(request.attribute, wire::AttributeId::kPortInfo);
   EXPECT_EQ(request.method, wire::Method::kGet);
-  EXPECT_EQ(request.modifier, 2u);
+  EXPECT_EQ(request.modifier, 2 | wire::kSmSupportsExtendedSpeeds);
   EXPECT_EQ(request.path, (wire::DirectedPath{1, 2}));
 }
 
