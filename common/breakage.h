@@ -38,6 +38,7 @@ enum class Breakage : uint8_t {
   kNeverSettled,          // Incremental repairs are never followed by the ideal plan.
   kTreesAtOnce,           // Multicast entries are added before those that must be removed first.
   kNotReadBack,           // Tables that are read back are not compared.
+  kUnresponsiveLost,      // What does not respond counts as lost although its link is ACTIVE.
   kCount,
 };
 

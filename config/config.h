@@ -63,11 +63,13 @@ struct Smp {
 
 struct Sweep {
   Duration light_interval = std::chrono::seconds(10);
-  Duration heavy_interval{};  // 0: off.
+  Duration heavy_interval = std::chrono::minutes(10);  // 0: off.
   bool on_trap = true;
   bool accept_foreign_ar = false;
   std::string audit = "repair";  // "report" or "off".
   uint32_t audit_rate = 1000;
+  Duration unresponsive_grace = std::chrono::seconds(90);  // 0: off.
+  bool keep_unresponsive = false;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 

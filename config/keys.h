@@ -84,6 +84,9 @@ void VisitWireKeys(Visitor& visitor, C& c) {
   visitor.Flag("sweep.accept_foreign_ar", kResweep, c.sweep.accept_foreign_ar);
   visitor.Text("sweep.audit", kResweep, c.sweep.audit);
   visitor.Number("sweep.audit_rate", kResweep, c.sweep.audit_rate, NumberRange{1, 100'000});
+  visitor.Time("sweep.unresponsive_grace", kResweep, c.sweep.unresponsive_grace,
+               TimeRange{seconds(1), hours(24), true});
+  visitor.Flag("sweep.keep_unresponsive", kResweep, c.sweep.keep_unresponsive);
 }
 
 template <typename Visitor, typename C>

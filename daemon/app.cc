@@ -230,6 +230,7 @@ bool App::OnTurn(const sweep::Core& core) {
     return false;
   }
   progress_->Report(core);
+  if (view()->subnet_up) window_.Note(core.statistics().window, ProcessClock::Now());
   exit_code_ = progress_->FindEnd(core);
   if (const Instant now = ProcessClock::Now(); state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });

@@ -37,6 +37,7 @@
 #include "daemon/core/host_cache.h"
 #include "daemon/core/progress_reporter.h"
 #include "daemon/core/view_publisher.h"
+#include "daemon/record/learned_window.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/state_opener.h"
 #include "daemon/telemetry/telemetry_thread.h"
@@ -138,6 +139,7 @@ class App final : public Backend {
   std::unique_ptr<VerdictThread> verdicts_;     // Uses telemetry_, commands_ and the store.
   std::unique_ptr<ViewPublisher> publisher_;    // Uses all above and api_.
   std::unique_ptr<ProgressReporter> progress_;
+  LearnedWindow window_{[this](auto job) { return state_->Post(std::move(job)); }};
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/state_opener.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -14,6 +15,7 @@
 #include "config/mode.h"
 #include "daemon/base/side_file.h"
 #include "daemon/base/wall_clock.h"
+#include "daemon/record/learned_window.h"
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
 #include "daemon/settings/sa_files.h"
@@ -25,6 +27,8 @@ namespace fabricd::daemon {
 namespace {
 
 constexpr size_t kListings = 64;
+// SMPs in flight: no more than the queue of a small switch CPU holds.
+constexpr uint32_t kMostAtFirstContact = 32;
 
 template <typename Duration>
 std::chrono::hours Hours(Duration duration) {
@@ -119,6 +123,14 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   if (!records.ok()) return records.status();
   state.core.options.sm.mode = mode_;
   state.core.lids = records->empty() ? std::move(seed_lids_) : *std::move(records);
+  const auto learned = LearnedWindow::Load(*store_);
+  if (!learned.ok()) return learned.status();
+  mad::EngineOptions& smp = state.core.options.smp;
+  smp.first_contact = !*learned;
+  if (*learned)
+    smp.window_initial = std::clamp(**learned, smp.window_floor, smp.window_max);
+  else
+    smp.window_max = std::min(smp.window_max, kMostAtFirstContact);
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);

@@ -37,7 +37,7 @@ struct Reroute {
 };
 
 // PascalCase and stable: scripts filter by them. By name.
-inline constexpr std::array<std::string_view, 35> kEventTypes = {
+inline constexpr std::array<std::string_view, 37> kEventTypes = {
     "CommonCauseEnded",
     "CommonCauseFound",
     "ConditionCleared",
@@ -63,6 +63,8 @@ inline constexpr std::array<std::string_view, 35> kEventTypes = {
     "PartitionsChanged",
     "PathsInterrupted",
     "RerouteCompleted",
+    "SmaResponsive",
+    "SmaUnresponsive",
     "SubnetDown",
     "SubnetUp",
     "TableDiffers",

@@ -39,4 +39,13 @@ bool SameNodes(const FabricSnapshot& a, const FabricSnapshot& b) {
   return same;
 }
 
+bool HasUnknownNeighbours(const FabricSnapshot& snapshot) {
+  bool has = false;
+  snapshot.ForEachNode([&](const Node& node) {
+    for (const auto& [ref, port] : node.LinkPorts())
+      has = has || (node.IsSwitch() && port.LeadsToUnknown());
+  });
+  return has;
+}
+
 }  // namespace fabricd::fabric

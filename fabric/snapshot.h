@@ -39,6 +39,10 @@ struct Port {
     return fdr10 && speed == wire::LinkSpeed::kQdr ? wire::LinkSpeed::kFdr10 : speed;
   }
   bool IsUp() const { return known && info.port_state >= wire::PortState::kInit; }
+  // What is attached to this port of a switch is not known: it does not respond.
+  bool LeadsToUnknown() const {
+    return IsUp() && info.port_state == wire::PortState::kActive && peer.IsNone();
+  }
   // Zeros unless the link is up: LinkWidthActive and LinkSpeedActive are valid only then (IBA vol 1
   // §14.2.5.6).
   wire::BitRate Rate() const {
@@ -91,6 +95,9 @@ struct Node {
   std::string description;  // As sent by the device, control characters replaced by '.'.
   std::optional<wire::SwitchInfo> switch_info;  // Switches.
   std::vector<Port> ports;  // [port number]; size num_ports + 1. A CA's [0] is never known.
+  // It does not respond, although a link to it is ACTIVE: all the rest is as last read. It may
+  // forward as ever.
+  bool unresponsive = false;
 
   bool IsSwitch() const { return info.node_type == wire::NodeType::kSwitch; }
   Guid guid() const { return info.node_guid; }
@@ -176,5 +183,8 @@ class FabricSnapshot {
 // The same nodes at the same indices: GUIDs, types, numbers of ports, descriptions. Their state,
 // links and LIDs may differ. Costs what differs.
 bool SameNodes(const FabricSnapshot& a, const FabricSnapshot& b);
+
+// Whether a port of some switch is ACTIVE and leads to nothing known.
+bool HasUnknownNeighbours(const FabricSnapshot& snapshot);
 
 }  // namespace fabricd::fabric

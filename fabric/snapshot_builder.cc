@@ -193,6 +193,11 @@ void SnapshotBuilder::SetDescription(NodeIndex node, std::string description) {
   }
 }
 
+void SnapshotBuilder::SetUnresponsive(NodeIndex node, bool unresponsive) {
+  const Node* known = state_->next.node(node);
+  if (known && known->unresponsive != unresponsive) state_->Edit(node).unresponsive = unresponsive;
+}
+
 void SnapshotBuilder::SetSwitchInfo(NodeIndex node, const wire::SwitchInfo& info) {
   const Node* living = state_->next.node(node);
   if (!living || !living->IsSwitch() || living->switch_info == info) return;

@@ -28,6 +28,7 @@ class SnapshotBuilder {
   // Tombstone; the links of its neighbours are cut.
   void RemoveNode(NodeIndex node);
   void SetDescription(NodeIndex node, std::string description);
+  void SetUnresponsive(NodeIndex node, bool unresponsive);
   void SetSwitchInfo(NodeIndex node, const wire::SwitchInfo& info);
   void SetPortInfo(PortRef port, const wire::PortInfo& info);
   void SetPortUnknown(PortRef port);

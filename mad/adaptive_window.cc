@@ -17,7 +17,10 @@ constexpr uint32_t kSuspectShareDivisor = 4;
 AdaptiveWindow::AdaptiveWindow(const EngineOptions& options) : options_(options) {
   FABRICD_CHECK(options.window_floor >= 1 && options.window_floor <= options.window_max,
                 "window floor {}, max {}", options.window_floor, options.window_max);
-  size_ = std::clamp(options.window_initial, options.window_floor, options.window_max);
+  const uint32_t initial = options.first_contact
+                               ? std::min(options.window_initial, options.window_first)
+                               : options.window_initial;
+  size_ = std::clamp(initial, options.window_floor, options.window_max);
 }
 
 uint32_t AdaptiveWindow::limit() const {
@@ -39,14 +42,15 @@ void AdaptiveWindow::OnTimeout() {
 
 void AdaptiveWindow::OnFull() { round_.was_full = round_.was_full || limit() == size_; }
 
-void AdaptiveWindow::OnAnswer(bool reveals_loss) {
+void AdaptiveWindow::OnAnswer(bool reveals_loss, bool has_queued) {
   ++round_.answers;
+  if (has_queued) ++round_.queued;
   if (reveals_loss) ++round_.losses;
   if (round_.answers < std::max(size_, kSmallestRound)) return;
   if (round_.losses >= 2 && round_.losses * kLossShareDivisor >= round_.answers) {
     size_ = std::max(options_.window_floor, size_ / 2);
     ++shrinks_;
-  } else if (round_.losses == 0 && round_.was_full) {
+  } else if (round_.losses == 0 && round_.was_full && round_.queued * 2 <= round_.answers) {
     size_ = std::min(options_.window_max, size_ + options_.window_growth);
   }
   round_ = {};

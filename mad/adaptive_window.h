@@ -39,14 +39,16 @@ class AdaptiveWindow {
   void OnTimeout();
   // More could have been sent than limit() allows.
   void OnFull();
-  // A request got a response; `reveals_loss`: SuspectDevices::WouldRevealLoss().
-  void OnAnswer(bool reveals_loss);
+  // A request got a response; `reveals_loss`: SuspectDevices::WouldRevealLoss(); `has_queued`:
+  // QueueDelay::Note().
+  void OnAnswer(bool reveals_loss, bool has_queued = false);
 
  private:
   enum class Patience : uint8_t { kNone, kPatient, kLost };
   struct Round {
     uint32_t answers = 0;
     uint32_t losses = 0;
+    uint32_t queued = 0;
     bool was_full = false;
   };
 

@@ -21,7 +21,8 @@ DeviceScheduler::DeviceScheduler(const EngineOptions& options, RequestSlots& slo
 // ---- where a device stands
 
 uint32_t DeviceScheduler::DeviceLimit(DeviceId device) const {
-  return suspects_.IsSuspect(device) ? 1 : options_.device_limit;
+  const bool on_trial = options_.first_contact && suspects_.answers(device) < options_.device_trial;
+  return on_trial || suspects_.IsSuspect(device) ? 1 : options_.device_limit;
 }
 
 uint32_t DeviceScheduler::LimitOf(const Gate& gate) const {

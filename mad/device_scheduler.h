@@ -2,7 +2,8 @@
 // DeviceScheduler: selects the queued request that is sent next: by priority, and within one
 // priority round-robin over the devices. A request is sent if three limits allow it (the window is
 // the caller's):
-//   device    device_limit in flight to one device, 1 while the device is suspect;
+//   device    device_limit in flight to one device, 1 while the device is suspect, and at the first
+//             contact with a fabric until it has answered some requests;
 //   subtree   subtree_limit in flight behind one egress port of the first switch, that is per
 //             (path[0], path[1]) of a path of two or more hops. The first hop alone says nothing:
 //             the SM's CA has one port. Shorter paths and LID routed requests have no subtree;

@@ -15,6 +15,14 @@ struct EngineOptions {
   uint32_t window_floor = 8;
   uint32_t window_growth = 4;
   uint32_t window_patient = 8;  // See AdaptiveWindow::SetPatient().
+  // Nothing is known of the fabric: the window starts with at most window_first, and a device gets
+  // one request at a time until it has answered device_trial of them.
+  bool first_contact = false;
+  uint32_t window_first = 8;
+  uint32_t device_trial = 8;
+  // The window does not grow while most responses come later than this after twice the fastest
+  // one over as many hops (QueueDelay). Zero: however late they come.
+  Duration queue_delay{};
   uint32_t device_limit = 2;
   uint32_t subtree_limit = 64;
   // Attempt n waits first_timeout * timeout_factor^(n-1), at most timeout_cap.

@@ -29,7 +29,12 @@ class SuspectDevices {
   // A request has timed out that was sent when the window had shrunk `shrinks` times. True: the
   // device becomes suspect.
   bool OnTimeout(DeviceId device, uint64_t shrinks);
-  void OnAnswer(DeviceId device, Instant now) { devices_[device].answered_at = now; }
+  void OnAnswer(DeviceId device, Instant now) {
+    devices_[device].answered_at = now;
+    ++devices_[device].answers;
+  }
+  // Responses so far.
+  uint32_t answers(DeviceId device) const { return devices_[device].answers; }
   // The device is no longer suspect. Returns whether it was.
   bool Clear(DeviceId device);
 
@@ -41,6 +46,7 @@ class SuspectDevices {
   struct Device {
     Instant answered_at = Instant::min();
     uint64_t shrinks_at_loss = 0;  // When the first lost attempt was sent.
+    uint32_t answers = 0;
     bool suspect = false;
   };
 

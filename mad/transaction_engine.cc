@@ -41,6 +41,7 @@ TransactionEngine::TransactionEngine(const EngineOptions& options)
       slots_(options.first_transaction_id),
       queues_(slots_),
       window_(options_),
+      queue_delay_(options_.queue_delay),
       scheduler_(options_, slots_, queues_, suspects_, window_.suspect_limit()),
       attempts_(slots_) {
   FABRICD_CHECK(options.first_timeout > Duration::zero() && options.timeout_factor >= 1.0);
@@ -274,7 +275,10 @@ void TransactionEngine::CountAnswer(const RequestSlot& slot, Instant now) {
     recorder_.NoteSuspects(suspects_.count());
     scheduler_.OnSuspectChange(device);
   }
-  window_.OnAnswer(reveals_loss);
+  const size_t hops = slot.request.lid ? 0 : slot.path().hops();
+  const bool has_queued =
+      slot.attempts == 1 && slot.IsInFlight() && queue_delay_.Note(hops, now - slot.sent_at);
+  window_.OnAnswer(reveals_loss, has_queued);
   recorder_.NoteWindow(window_.size(), window_.shrinks());
   scheduler_.SetSuspectLimit(window_.suspect_limit());
 }

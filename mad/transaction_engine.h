@@ -34,6 +34,7 @@
 #include "mad/device_scheduler.h"
 #include "mad/engine_options.h"
 #include "mad/engine_statistics.h"
+#include "mad/queue_delay.h"
 #include "mad/request_slots.h"
 #include "mad/smp_request.h"
 #include "mad/suspect_devices.h"
@@ -135,6 +136,7 @@ class TransactionEngine {
   DeviceQueues queues_;
   SuspectDevices suspects_;
   AdaptiveWindow window_;
+  QueueDelay queue_delay_;
   DeviceScheduler scheduler_;
   AttemptsInFlight attempts_;
   Done given_up_;  // For the next Pump().

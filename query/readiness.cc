@@ -50,6 +50,15 @@ std::string HoldReason(const policy::Hold& hold) {
 // What the port itself says.
 void JudgePort(const ReadModel& model, PortRef ref, NicReadiness* out) {
   const fabric::Port& port = *model.snapshot().port(ref);
+  const fabric::Node* peer = port.peer.IsNone() ? nullptr : model.snapshot().node(port.peer.node);
+  if (model.snapshot().node(ref.node)->unresponsive)
+    Worsen(Readiness::kUnknown, "its adapter does not respond to management; its link is ACTIVE",
+           out);
+  else if (peer != nullptr && peer->unresponsive)
+    Worsen(Readiness::kUnknown,
+           fmt::format("its switch {} does not respond to management; its link is as last read",
+                       model.name(peer->index)),
+           out);
   if (!port.known) return Worsen(Readiness::kUnknown, "its state could not be read", out);
   if (port.info.port_state != wire::PortState::kActive) {
     return Worsen(Readiness::kDegraded,

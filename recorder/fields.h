@@ -28,7 +28,8 @@ template <typename A>
 void Visit(A& a, mad::EngineOptions& o) {
   a(o.first_transaction_id, o.window_initial, o.window_max, o.window_floor, o.window_growth,
     o.window_patient, o.device_limit, o.subtree_limit, o.first_timeout, o.timeout_factor,
-    o.timeout_cap, o.retries, o.alternative_after, o.safety_margin);
+    o.timeout_cap, o.retries, o.alternative_after, o.safety_margin, o.first_contact, o.window_first,
+    o.device_trial, o.queue_delay);
 }
 template <typename A>
 void Visit(A& a, sweep::SmOptions& o) {
@@ -48,7 +49,8 @@ void Visit(A& a, sweep::AuditOptions& o) {
 template <typename A>
 void Visit(A& a, sweep::SweepOptions& o) {
   a(o.light_interval, o.heavy_interval, o.accept_foreign_ar, o.on_trap, o.report_window,
-    o.survey_patience, o.settle_after, o.hop_patience, o.retry_min, o.retry_max);
+    o.survey_patience, o.settle_after, o.hop_patience, o.retry_min, o.retry_max,
+    o.unresponsive_grace, o.keep_unresponsive);
 }
 template <typename A>
 void Visit(A& a, fabric::HostPatterns& patterns) {

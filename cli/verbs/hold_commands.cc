@@ -188,23 +188,24 @@ Result RequireEnabled(Client& client, const Targets& targets, const std::string&
                                 TargetText(hold.target()), hold.id(), hold.owner(), hold.reason())};
 }
 
-// Polls the switch ports at which the disable was. A port that does not come up is told by its state.
+// Polls the switch ports at which the disable was. The error names the state of a port that
+// does not come up.
 Result WaitActive(Client& client, const pb::HoldTarget& target, Timeout timeout) {
   for (const pb::HeldPort& port : target.facing()) {
     pb::GetPortRequest request;
     request.set_port(fmt::format("{}/{}", port.node_guid(), port.number()));
     std::string state = "unknown";
-    const Result result = client.Poll(
-        timeout, fmt::format("{} to be ACTIVE", TargetText(target)),
-        [&](Timeout left, bool* done) -> Result {
-          pb::GetPortResponse response;
-          Result asked = client.Call(client.topology(), &pb::TopologyService::Stub::GetPort,
-                                     request, &response, left);
-          if (!asked.ok()) return asked;
-          state = response.port().state();
-          *done = state == "ACTIVE";
-          return {};
-        });
+    const Result result = client.Poll(timeout, fmt::format("{} to be ACTIVE", TargetText(target)),
+                                      [&](Timeout left, bool* done) -> Result {
+                                        pb::GetPortResponse response;
+                                        Result asked = client.Call(
+                                            client.topology(), &pb::TopologyService::Stub::GetPort,
+                                            request, &response, left);
+                                        if (!asked.ok()) return asked;
+                                        state = response.port().state();
+                                        *done = state == "ACTIVE";
+                                        return {};
+                                      });
     if (!result.ok()) return {result.code, fmt::format("{}: it is {}", result.message, state)};
   }
   return {};

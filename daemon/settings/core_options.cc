@@ -124,6 +124,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.smp.subtree_limit = config.smp.window_per_first_hop;
   options.smp.first_timeout = config.smp.timeout;
   options.smp.retries = config.smp.retries;
+  options.smp.queue_delay = std::chrono::microseconds(500);
   options.sm.priority = config.sm.priority;
   options.sm.sm_key = config.sm.sm_key;
   options.sm.polling_timeout = config.sm.polling_timeout;
@@ -144,6 +145,8 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.sweep.accept_foreign_ar = config.sweep.accept_foreign_ar;
   options.audit = {config.sweep.audit != "off", config.sweep.audit == "repair",
                    config.sweep.audit_rate};
+  options.sweep.unresponsive_grace = config.sweep.unresponsive_grace;
+  options.sweep.keep_unresponsive = config.sweep.keep_unresponsive;
   options.lmc = config.lid.lmc;
   options.lmc_enhanced_port0 = config.lid.lmc_enhanced_port0;
   options.routing.chain = config.routing.chain;

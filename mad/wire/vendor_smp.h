@@ -23,6 +23,21 @@ constexpr bool HasNvidiaSmps(uint32_t vendor_id) {
   return vendor_id == 0x0002C9 || vendor_id == 0x0008F1;
 }
 
+// Switches whose public documents describe adaptive routing, by the device ids of SwitchX,
+// Switch-IB, Switch-IB 2 and Quantum to Quantum-3. Others may drop an SMP that they do not know,
+// which costs timeouts.
+constexpr bool IsAdaptiveSwitch(uint32_t vendor_id, uint16_t device_id) {
+  switch (device_id) {
+    case 0xC738:
+    case 0xCB20:
+    case 0xCF08:
+    case 0xD2F0:
+    case 0xD2F2:
+    case 0xD2F4: return HasNvidiaSmps(vendor_id);
+    default: return false;
+  }
+}
+
 // Capability bits of a node. What adaptive routing needs is another bit on a switch (below) than on
 // an HCA (out-of-order delivery).
 struct GeneralInfo {

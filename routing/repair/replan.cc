@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/sort_unique.h"
 #include "routing/graph/graph.h"
 #include "routing/plan/parallel.h"
 #include "routing/quality/link_load.h"
@@ -158,6 +159,8 @@ std::shared_ptr<const RouteState> StateOf(const IdealPlan& ideal, const ReplanIn
   if (input.before)
     KeepStaleLids(*input.before->plan, Observed(input, after), usable.cut, IsolatedLids(input),
                   after);
+  if (input.applied && fabric::HasUnknownNeighbours(input.snapshot))
+    KeepHeldLids(*input.applied, Observed(input, after), usable.cut, IsolatedLids(input), after);
   return std::make_shared<const RouteState>(std::move(after));
 }
 
@@ -197,9 +200,7 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
   KeepUnlessHitless(input, usable, result);
 }
 
-}  // namespace
-
-ReplanResult Replan(const ReplanInput& input) {
+ReplanResult ReplanAsWanted(const ReplanInput& input) {
   const UsableFabric usable = MakeUsable(input.snapshot, input.lids, input.intent);
   ReplanResult result;
   result.needed_links = usable.needed_links;
@@ -210,6 +211,43 @@ ReplanResult Replan(const ReplanInput& input) {
   else if (!result.push)
     result.push = OrderOver(input, *result.after);
   return result;
+}
+
+// Switches that do not respond, whose table the plan would change.
+std::vector<NodeIndex> UnwritableChanges(const ReplanInput& input, const ReplanResult& result) {
+  std::vector<NodeIndex> switches;
+  if (!input.before || !result.after || result.after == input.before) return switches;
+  const RoutingPlan &before = *input.before->plan, &after = *result.after->plan;
+  input.snapshot.ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch() || !node.unresponsive || !after.HasRow(node.index)) return;
+    const size_t row = node.index.value();
+    const bool same = before.HasRow(node.index) && (before.rows[row] == after.rows[row] ||
+                                                    *before.rows[row] == *after.rows[row]);
+    if (!same) switches.push_back(node.index);
+  });
+  return switches;
+}
+
+}  // namespace
+
+// A table that cannot be written stays as it is, and paths that would need other entries lead
+// around its switch. Where nothing else connects, the switch gets its entries when it responds
+// again.
+ReplanResult Replan(const ReplanInput& input) {
+  ReplanResult result = ReplanAsWanted(input);
+  const std::vector<NodeIndex> unwritable = UnwritableChanges(input, result);
+  if (unwritable.empty()) return result;
+  fabric::Intent intent = input.intent;
+  intent.avoided_switches.insert(intent.avoided_switches.end(), unwritable.begin(),
+                                 unwritable.end());
+  SortUnique(intent.avoided_switches);
+  ReplanResult around =
+      ReplanAsWanted({input.snapshot, input.lids, intent, input.options, input.before, input.goal,
+                      input.applied, input.wants_push, input.trees});
+  if (!around.after) return result;
+  around.needed_links = std::move(result.needed_links);
+  around.needed_switches = std::move(result.needed_switches);
+  return around;
 }
 
 RepairOptions RepairOptionsFor(const ReplanInput& input, const UsableFabric& usable) {

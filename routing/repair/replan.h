@@ -4,7 +4,8 @@
 // Replan: what the core asks for whenever it has looked at the fabric or wants other things of it.
 // After a fault the least change is made first, because it is quick and leaves what works alone;
 // the ideal plan of the chain follows when that has stood for a while. Where the chain has none the
-// least change goes on to stand.
+// least change goes on to stand. Switches that do not respond (Node::unresponsive) keep their
+// tables as far as that is possible.
 #pragma once
 
 #include <memory>

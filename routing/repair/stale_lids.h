@@ -19,4 +19,12 @@ void KeepStaleLids(const RoutingPlan& before, const LinkMap& observed,
                    const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
                    RouteState& after);
 
+// The same for entries that the switches hold towards LIDs of nodes that do not respond, that is,
+// which lead to an ACTIVE port with nothing known behind it: a manager that takes over, or whose
+// own port was down, does not know these nodes. Where they cannot stay, the LID takes the routes to
+// the switch of that port.
+void KeepHeldLids(const AppliedTables& held, const LinkMap& observed,
+                  const std::vector<PortRef>& cut, const std::vector<Lid>& isolated,
+                  RouteState& after);
+
 }  // namespace fabricd::routing

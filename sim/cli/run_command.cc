@@ -31,6 +31,7 @@ struct Arguments {
   bool verbose = false;
   bool print_faults = false;
   bool watch_tables = false;
+  bool profiles = false;
   bool no_trace = false;
 };
 
@@ -50,6 +51,7 @@ std::string ReplayCommand(const Arguments& arguments, uint64_t seed) {
   std::string command =
       fmt::format("fabricsim run --topology '{}' --seed {}", arguments.topology, seed);
   if (!arguments.faults.empty()) command += fmt::format(" --faults '{}'", arguments.faults);
+  if (arguments.profiles) command += " --profiles";
   return command;
 }
 
@@ -109,6 +111,7 @@ class Seeds {
     options.faults = faults_;
     options.core.routing.threads = arguments_.threads;
     options.watch_tables = arguments_.watch_tables;
+    options.profiles = arguments_.profiles;
     TraceFiles files(trace_path);
     if (!trace_path.empty())
       options.trace = [&files](size_t manager, const std::string& line) {
@@ -248,6 +251,8 @@ void AddRun(CLI::App& app, Run& run) {
   command->add_flag("--verbose", arguments->verbose, "Tell what happened when");
   command->add_flag("--watch-tables", arguments->watch_tables,
                     "Judge the tables after every Set, while those of two plans are mixed");
+  command->add_flag("--profiles", arguments->profiles,
+                    "Give each device a firmware profile, drawn from the seed");
   command->add_flag("--print-faults", arguments->print_faults,
                     "Write the fault specification and exit");
   command->final_callback([&run, arguments] { run = [arguments] { return RunAll(*arguments); }; });

@@ -35,6 +35,11 @@ struct IgnoredPortInfoFields {
 };
 
 struct Quirks {
+  // The agent answers the program on its own port only, and sends no trap; data packets pass as
+  // ever.
+  bool unresponsive = false;
+  // Nor does it pass on SMPs by directed route, which some switches do in software.
+  bool blocks_directed = false;
   // Each SMP is carried out and answered this much later; may exceed the sender's time-out.
   Duration answer_delay{};
   // Answered with this status instead of being carried out, e.g. wire::kStatusUnsupportedMethod.
@@ -50,6 +55,19 @@ struct Quirks {
   // A PortInfo Set that is refused for a bad value in one group of fields (the port's identity, its
   // link, its state) takes the other groups all the same.
   bool takes_parts = false;
+  // PortInfo hides the extended speeds from a requester that does not set SMSupportExtendedSpeeds.
+  bool hides_extended_speeds = false;
+  // A Set of PortInfo that changes PortState is answered with the state from before it.
+  bool answers_with_old_state = false;
+  // Reserved bits of PortInfo and SwitchInfo are others in each answer.
+  bool volatile_reserved = false;
+  // SwitchPortStateTable shows a change for so long, from when it is first read, as if it had not
+  // happened.
+  Duration stale_state_table{};
+  // All directed-route SMPs that come to the switch, those that it forwards too, pass one queue of
+  // this length, and each takes so long; more are dropped. 0: there is none.
+  uint32_t vl15_queue = 0;
+  Duration vl15_service{};
   // Each n-th Get or Set is answered BUSY and not carried out; 0: none, 1: all.
   uint32_t busy_every = 0;
   friend bool operator==(const Quirks&, const Quirks&) = default;

@@ -106,7 +106,10 @@ void SimDevice::Reset() {
   lft_.clear();
   mft_.clear();
   sl_to_vl_.clear();
-  if (odd_) odd_->stale.clear();
+  if (odd_) {
+    odd_->stale.clear();
+    odd_->old_states.clear();
+  }
   if (IsSwitch()) PowerUpSwitch();
   for (const PortNum number : AllPorts()) PowerUpPort(number);
 }
@@ -271,6 +274,7 @@ void SimDevice::Answer(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects&
     effects.unknown_attribute = true;
   } else {
     smp.status = Serve(now, ingress, smp, effects);
+    if (odd_ && smp.status == wire::kStatusOk) Disguise(now, smp);
   }
   smp.method = Method::kGetResp;
 }
@@ -378,6 +382,8 @@ uint16_t SimDevice::SetPortInfo(PortNum ingress, wire::Smp& smp, SmaEffects& eff
   if (outcome.link) {
     answer.port_state = PortState::kDown;
     answer.port_physical_state = *outcome.link;
+  } else if (odd_ && odd_->how.answers_with_old_state) {
+    answer.port_state = before.port_state;
   }
   answer.Encode(smp.data);
   return outcome.status;

@@ -161,6 +161,8 @@ class SimDevice {
   void SetQuirks(Quirks quirks);
   // How much later than it comes an SMP is to be given to Answer.
   const Quirks* quirks() const { return odd_ ? &odd_->how : nullptr; }
+  bool is_unresponsive() const { return odd_ && odd_->how.unresponsive; }
+  bool blocks_directed() const { return odd_ && odd_->how.blocks_directed; }
   Duration answer_delay() const { return odd_ ? odd_->how.answer_delay : Duration::zero(); }
 
   // Answers `smp`, which reached the SMA through `ingress` (0: from this switch's own port 0): on
@@ -178,11 +180,20 @@ class SimDevice {
     Quirks how;
     uint32_t served = 0;  // Of those that busy_every counts.
     std::map<BlockKey, Stale> stale;
+    uint32_t answers = 0;
+    // By block of SwitchPortStateTable: what is shown, and since when something else is so.
+    struct OldStates {
+      wire::SmpData shown;
+      Instant since = kNever;
+    };
+    std::map<uint32_t, OldStates> old_states;
   };
   uint16_t Serve(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
   // sim_device_quirks.cc. REQUIRES: odd_.
   std::optional<uint16_t> QuirkStatus(const wire::Smp& smp);
   uint16_t ServeStale(Instant now, PortNum ingress, wire::Smp& smp, SmaEffects& effects);
+  void Disguise(Instant now, wire::Smp& answer);
+  void ShowOldStates(Instant now, wire::Smp& answer);
   void RestoreIgnored(const wire::PortInfo& registers, wire::PortInfo& wanted) const;
   bool PassesMKey(Instant now, PortNum ingress, const wire::Smp& smp);
   bool Supports(wire::AttributeId attribute, wire::Method method) const;
@@ -216,11 +227,11 @@ class SimDevice {
   wire::SwitchInfo switch_info_;
   bool enhanced_port0_ = false;
   std::vector<SimPort> ports_;
-  std::unique_ptr<Odd> odd_;                                // Null: none.
-  std::vector<uint8_t> lft_;                                // Grown to the last block written.
+  std::unique_ptr<Odd> odd_;  // Null: none.
+  std::vector<uint8_t> lft_;  // Grown to the last block written.
   ShadowLft shadow_mode_ = ShadowLft::kNone;
   std::vector<std::optional<wire::LinearForwardingTable>> shadow_;  // By block.
-  std::map<uint32_t, wire::MulticastForwardingTable> mft_;  // By modifier.
+  std::map<uint32_t, wire::MulticastForwardingTable> mft_;          // By modifier.
   std::map<uint32_t, wire::SlToVlMappingTable>
       sl_to_vl_;  // By modifier (in << 8 | out; a CA's is its port).
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/device/sim_device.h"
 
+#include <algorithm>
+
 namespace fabricd::sim {
 
 using wire::AttributeId;
@@ -51,6 +53,39 @@ uint16_t SimDevice::ServeStale(Instant now, PortNum ingress, wire::Smp& smp, Sma
     odd_->stale.insert_or_assign(key, Stale{read.data, now + odd_->how.stale_reads});
   }
   return status;
+}
+
+// What the firmware makes of an answer with status 0.
+void SimDevice::Disguise(Instant now, wire::Smp& answer) {
+  const Quirks& how = odd_->how;
+  ++odd_->answers;
+  if (answer.attribute == AttributeId::kPortInfo) {
+    PortInfo info = PortInfo::Decode(answer.data);
+    if (how.hides_extended_speeds && (answer.modifier & wire::kSmSupportsExtendedSpeeds) == 0) {
+      info.link_speed_ext_active = info.link_speed_ext_supported = info.link_speed_ext_enabled = 0;
+      info.link_speed_ext_active2 = info.link_speed_ext_supported2 = 0;
+      info.link_speed_ext_enabled2 = 0;
+    }
+    if (how.volatile_reserved) info.reserved[52] = static_cast<uint8_t>(odd_->answers << 5);
+    info.Encode(answer.data);
+  } else if (answer.attribute == AttributeId::kSwitchInfo && how.volatile_reserved) {
+    answer.data.back() = static_cast<uint8_t>(odd_->answers);
+  } else if (answer.attribute == AttributeId::kSwitchPortStateTable &&
+             how.stale_state_table > Duration::zero()) {
+    ShowOldStates(now, answer);
+  }
+}
+
+void SimDevice::ShowOldStates(Instant now, wire::Smp& answer) {
+  auto& old =
+      odd_->old_states.try_emplace(answer.modifier, Odd::OldStates{answer.data}).first->second;
+  if (old.shown == answer.data) {
+    old.since = kNever;
+    return;
+  }
+  old.since = std::min(old.since, now);
+  if (now - old.since >= odd_->how.stale_state_table) old = {answer.data};
+  answer.data = old.shown;
 }
 
 void SimDevice::RestoreIgnored(const PortInfo& registers, PortInfo& wanted) const {

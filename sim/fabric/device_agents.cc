@@ -28,7 +28,8 @@ DeviceAgents::DeviceAgents(SimNodes& nodes, EventQueue& queue, TrapSender& traps
       links_(links),
       stats_(stats),
       busy_until_(nodes.index_end()),
-      gmps_busy_until_(nodes.index_end()) {}
+      gmps_busy_until_(nodes.index_end()),
+      vl15_busy_until_(nodes.index_end()) {}
 
 Duration DeviceAgents::EnqueueAt(Instant& busy_until, Duration delay) {
   const Instant now = queue_.now();
@@ -40,6 +41,15 @@ Duration DeviceAgents::EnqueueAt(Instant& busy_until, Duration delay) {
 
 Duration DeviceAgents::Enqueue(NodeIndex node) {
   return EnqueueAt(busy_until_[node.value()], nodes_.Device(node).answer_delay());
+}
+
+std::optional<Duration> DeviceAgents::EnqueueVl15(NodeIndex node) {
+  const Quirks* quirks = nodes_.Device(node).quirks();
+  if (quirks == nullptr || quirks->vl15_queue == 0) return Duration::zero();
+  Instant& busy_until = vl15_busy_until_[node.value()];
+  if (busy_until - queue_.now() > quirks->vl15_service * quirks->vl15_queue) return std::nullopt;
+  busy_until = std::max(busy_until, queue_.now()) + quirks->vl15_service;
+  return busy_until - queue_.now();
 }
 
 Duration DeviceAgents::EnqueueGmp(NodeIndex node) {

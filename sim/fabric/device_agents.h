@@ -4,6 +4,7 @@
 // traps and programs. It owns the queues of agents that answer late, and counts MADs.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "common/ids.h"
@@ -30,6 +31,9 @@ class DeviceAgents {
   // How long an SMP that comes now has to wait for the agent (Quirks::answer_delay, and those
   // before it). To be called once for each; Answer after that time.
   Duration Enqueue(NodeIndex node);
+  // How long a directed-route SMP that comes now has to wait for the queue of the switch
+  // (Quirks::vl15_queue). nullopt: the queue is full, and it is dropped.
+  std::optional<Duration> EnqueueVl15(NodeIndex node);
   // The agent of the node that the packet has reached, by the port `ingress`, serves it. True: the
   // packet has turned into the response, which is to leave here.
   bool Answer(Packet& packet, PortNum ingress);
@@ -52,6 +56,7 @@ class DeviceAgents {
   SimObserver* observer_ = nullptr;
   // By node: the last SMP that waits, and the last GMP; later ones queue.
   std::vector<Instant> busy_until_, gmps_busy_until_;
+  std::vector<Instant> vl15_busy_until_;
   SmaEffects effects_;  // Of the answer being given; a member to reuse its storage.
 };
 

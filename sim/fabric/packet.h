@@ -31,6 +31,7 @@ struct Packet {
   bool solicited = false;  // The BTH's solicited event.
   // Of an adapter outside of the simulator (OutsidePorts) and no MAD for its agents: not looked at.
   bool opaque = false;
+  bool served = false;       // The queue of SMPs of the switch where it is has let it pass.
   bool deferred = false;     // It has reached an agent that answers late,
   uint32_t power_cycle = 0;  // and is lost when that loses power.
   Lid slid = kPermissiveLid, dlid = kPermissiveLid;

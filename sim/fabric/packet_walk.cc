@@ -157,6 +157,7 @@ bool PacketWalk::Step(Packet& packet) {
     Replicate(packet);
     return false;
   }
+  if (packet.directed && !packet.origin && !packet.served && !PassesVl15Queue(packet)) return false;
   PortNum egress;
   const Hop hop = packet.directed ? DirectedHop(packet, egress) : RoutedHop(packet, egress);
   switch (hop) {
@@ -178,8 +179,13 @@ PacketWalk::Hop PacketWalk::DirectedHop(Packet& packet, PortNum& egress) {
     ++stats_.lost_bad_route;
     return Hop::kLost;
   }
-  if (IsReturning(bytes)) return DirectedReturn(packet, egress);
   const SimDevice& node = nodes_.Device(packet.at.node);
+  const uint8_t last = IsReturning(bytes) ? 1 : count;
+  if (!packet.origin && node.blocks_directed() && pointer != last) {
+    ++stats_.lost_unresponsive;
+    return Hop::kLost;
+  }
+  if (IsReturning(bytes)) return DirectedReturn(packet, egress);
   if (packet.origin) {
     // A CA sends by the port that the program sits on, whatever the path says.
     const bool wrong_port =
@@ -238,9 +244,22 @@ bool PacketWalk::Cross(Packet& packet, PortNum egress) {
   }
   if (packet.origin) packet.from = from;
   packet.at = nodes_.Port(from).cable;
-  packet.origin = false;
+  packet.origin = packet.served = false;
   ++packet.hops;
   return true;
+}
+
+// Whether it goes on at once: it waits for nothing.
+bool PacketWalk::PassesVl15Queue(Packet& packet) {
+  packet.served = true;
+  const std::optional<Duration> wait = agents_.EnqueueVl15(packet.at.node);
+  if (!wait) {
+    ++stats_.lost_vl15_queue;
+    return false;
+  }
+  if (*wait == Duration::zero()) return true;
+  Hold(std::move(packet), *wait);
+  return false;
 }
 
 bool PacketWalk::Consume(Packet& packet) {
@@ -256,6 +275,10 @@ bool PacketWalk::Consume(Packet& packet) {
   const bool response = (packet.method() & wire::kResponseBit) != 0;
   if (!packet.IsSmp() || response || method == Method::kTrap || for_sm) {
     Deliver(host_port, std::move(packet));
+    return false;
+  }
+  if (node.is_unresponsive() && !packet.origin) {
+    ++stats_.lost_unresponsive;
     return false;
   }
   if (!packet.deferred && Defer(packet, agents_.Enqueue(packet.at.node))) return false;

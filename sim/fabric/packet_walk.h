@@ -50,6 +50,7 @@ class PacketWalk {
 
   bool Step(Packet& packet);
   bool Cross(Packet& packet, PortNum egress);
+  bool PassesVl15Queue(Packet& packet);
   bool Continues(Packet& packet);
   bool MeetsFate(const Packet& packet, Duration& wait);
   bool MeetsGmpFate(const Packet& packet, Duration& wait);

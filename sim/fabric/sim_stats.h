@@ -32,7 +32,9 @@ struct SimStats {
   uint64_t lost_no_mft = 0;      // Multicast: at a switch that has no port for it.
   uint64_t lost_p_key = 0;       // At a switch or its receiver, or the sender has no such key.
   uint64_t lost_m_key = 0;
-  uint64_t lost_nobody = 0;  // No program for it at its destination.
+  uint64_t lost_unresponsive = 0;  // At such an agent, or a switch that forwards no SMPs.
+  uint64_t lost_vl15_queue = 0;    // At a switch whose queue of SMPs was full.
+  uint64_t lost_nobody = 0;        // No program for it at its destination.
   uint64_t unmatched_responses =
       0;  // Responses that no waiting request matched (late, duplicate, wrong id).
   uint64_t timed_out = 0;

@@ -190,7 +190,7 @@ std::optional<Packet> TrapSender::Run(const Event& event) {
   const auto found = traps_.find(key);
   if (found == traps_.end() || found->second.serial != event.serial) return std::nullopt;
   Trap& trap = found->second;
-  if (trap.repeats_left-- < 0) {
+  if (trap.repeats_left-- < 0 || nodes_.Device(event.port.node).is_unresponsive()) {
     traps_.erase(found);
     return std::nullopt;
   }

@@ -51,6 +51,7 @@ void FaultInjector::Plan() {
   Repeat(faults_.foreign_writes, &FaultInjector::PlanForeignWrite);
   Repeat(faults_.counter_clears, &FaultInjector::PlanCounterClear);
   Repeat(faults_.host_reboots, &FaultInjector::PlanHostReboot);
+  Repeat(faults_.silences, &FaultInjector::PlanSilence);
 }
 
 void FaultInjector::PlanPartitions() { Repeat(faults_.partitions, &FaultInjector::PlanPartition); }
@@ -164,17 +165,26 @@ void FaultInjector::TrapSomePort() {
 
 // ---- odd firmware
 
+void FaultInjector::SetFirmware(NodeIndex node, const Quirks& quirks) {
+  firmware_[node] = quirks;
+  simulation_.fabric().SetQuirks(node, quirks);
+}
+
+Quirks FaultInjector::FirmwareOf(NodeIndex node) const {
+  const auto known = firmware_.find(node);
+  return known == firmware_.end() ? Quirks() : known->second;
+}
+
 void FaultInjector::MakeSomeDeviceOdd() {
   const NodeIndex node = OneOf(places_.nodes(), rng_);
-  const auto [odd, what] = DrawQuirk();
+  const auto [odd, what] = DrawQuirk(FirmwareOf(node));
   note_(fmt::format("{} {}", places_.NameOf(node), what));
   simulation_.fabric().SetQuirks(node, odd);
   odd_[node] = odd;
 }
 
 // What firmware in the field has done, and in words.
-std::pair<Quirks, const char*> FaultInjector::DrawQuirk() {
-  Quirks odd;
+std::pair<Quirks, const char*> FaultInjector::DrawQuirk(Quirks odd) {
   switch (rng_.Below(6)) {
     case 0: odd.answer_delay = UpTo(milliseconds(600), rng_); return {odd, "answers slowly"};
     case 1:
@@ -196,13 +206,45 @@ std::pair<Quirks, const char*> FaultInjector::DrawQuirk() {
 }
 
 void FaultInjector::EndQuirks() {
+  for (const auto& [node, times] : unresponsive_)
+    if (times > 0) simulation_.fabric().SetQuirks(node, FirmwareOf(node));
   for (const auto& [node, odd] : odd_) {
-    Quirks stays;
+    Quirks stays = FirmwareOf(node);
     stays.ignored = odd.ignored;
     stays.takes_parts = odd.takes_parts;
     stays.refused_gets = odd.refused_gets;
     simulation_.fabric().SetQuirks(node, stays);
   }
+}
+
+// ---- agents that do not respond
+
+void FaultInjector::PlanSilence() {
+  const NodeIndex node = OneOf(places_.nodes(), rng_);
+  const bool blocks_directed = rng_.Chance(0.5);
+  const Instant from = SomeTime();
+  const Duration most = std::max<Duration>(seconds(1), Seconds(faults_.silence_s));
+  const Instant end = from + seconds(1) + UpTo(most - seconds(1), rng_);
+  simulation_.At(from, [=, this] { SetSmaUnresponsive(node, true, blocks_directed); });
+  simulation_.At(end, [=, this] { SetSmaUnresponsive(node, false, false); });
+}
+
+void FaultInjector::SetSmaUnresponsive(NodeIndex node, bool unresponsive, bool blocks_directed) {
+  if (stopped_) return;
+  const bool is_taken = std::any_of(places_.taken().begin(), places_.taken().end(),
+                                    [node](PortRef taken) { return taken.node == node; });
+  if (unresponsive && is_taken) return;  // A program asks its own port first of all.
+  int& times = unresponsive_[node];
+  if (!unresponsive && times == 0) return;
+  times += unresponsive ? 1 : -1;
+  const auto odd = odd_.find(node);
+  Quirks quirks = odd == odd_.end() ? FirmwareOf(node) : odd->second;
+  quirks.unresponsive = times > 0;
+  quirks.blocks_directed = quirks.unresponsive && blocks_directed;
+  simulation_.fabric().SetQuirks(node, quirks);
+  note_(fmt::format("the SMA of {} {}{}", places_.NameOf(node),
+                    quirks.unresponsive ? "does not respond" : "responds",
+                    quirks.blocks_directed ? ", and forwards no SMPs" : ""));
 }
 
 // ---- partitions

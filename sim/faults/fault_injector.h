@@ -40,6 +40,8 @@ class FaultInjector : public SimObserver {
   FaultInjector(const FaultInjector&) = delete;
   FaultInjector& operator=(const FaultInjector&) = delete;
 
+  // How this device behaves where no fault changes that. Call before Plan().
+  void SetFirmware(NodeIndex node, const Quirks& quirks);
   // From now on MADs suffer, and some cables are sick.
   void Start();
   // Draws all but the partitions, which then happen within the next `Faults::phase_s`.
@@ -76,12 +78,14 @@ class FaultInjector : public SimObserver {
   // fault_injector_foreign.cc
   void PlanForeignWrite();
   void PlanCounterClear();
+  void PlanSilence();
+  void SetSmaUnresponsive(NodeIndex node, bool unresponsive, bool blocks_directed);
   void WriteSomeTable(uint64_t kind, uint64_t seed);
   std::vector<NodeIndex> Switches() const;
   std::vector<PortRef> Cables(bool of_end_ports) const;
   void FlapOnce(PortRef cable);
   void MakeSomeDeviceOdd();
-  std::pair<Quirks, const char*> DrawQuirk();
+  std::pair<Quirks, const char*> DrawQuirk(Quirks odd);
   void EndQuirks();
 
   void Unplug(PortRef cable);
@@ -101,9 +105,12 @@ class FaultInjector : public SimObserver {
   const Faults& faults_;
   Rng& rng_;
   const Note note_;
+  Quirks FirmwareOf(NodeIndex node) const;
+  std::map<NodeIndex, Quirks> firmware_;  // No entry: without quirks.
   std::map<NodeIndex, Quirks> odd_;
-  int push_cuts_left_ = 0;   // They begin with the first of `Faults::cuts`.
-  uint64_t sets_to_go_ = 0;  // Table writes until the next.
+  std::map<NodeIndex, int> unresponsive_;  // How many silences of the node are under way.
+  int push_cuts_left_ = 0;                 // They begin with the first of `Faults::cuts`.
+  uint64_t sets_to_go_ = 0;                // Table writes until the next.
   uint32_t next_foreign_id_ = 0x70000000;
   bool stopped_ = false;
   bool partitioned_ = false;

@@ -39,7 +39,10 @@ void FaultInjector::WriteSomeTable(uint64_t kind, uint64_t seed) {
   if (stopped_) return;
   Rng rng(seed);
   SimFabric& fabric = simulation_.fabric();
-  const PortRef host = places_.SomeFreeHost(rng);
+  PortRef host = places_.SomeFreeHost(rng);
+  // Where a manager was, the checkers take its MADs for a manager's.
+  for (int tries = 0; places_.IsDeserted(host) && tries < 8; ++tries)
+    host = places_.SomeFreeHost(rng);
   const NodeIndex node = kind == kPKeys ? places_.SomeFreeHost(rng).node : OneOf(Switches(), rng);
   const SimDevice& device = *fabric.device(node);
   const auto path = FindPath(fabric, host, node);

@@ -153,6 +153,12 @@ constexpr FaultClass kClasses[] = {
      &Faults::observers,
      8,
      {0, 0, 0}},
+    {"silences",
+     "devices whose SMA does not respond for a while, and which forward as ever",
+     &Faults::silences,
+     1000,
+     {0, 0, 0}},
+    {"silence_s", "seconds of that, 1 at least", &Faults::silence_s, 3600, {1, 1, 1}},
 };
 // Of trap_loss, and all that follow.
 constexpr size_t kOwnDraws = 25;

@@ -40,6 +40,7 @@ struct Faults {
   double gmp_loss, gmp_duplicate, gmp_delay_us, gmp_jitter_us;
   double counter_clears, host_reboots;
   double observers;
+  double silences, silence_s;
 };
 
 struct FaultRange {

@@ -79,6 +79,7 @@ PortRef Places::TakeSomeHost(Rng& rng) {
 PortRef Places::MoveToSomeHost(PortRef from, Rng& rng) {
   const PortRef to = SomeFreeHost(rng);
   std::replace(taken_.begin(), taken_.end(), from, to);
+  deserted_.push_back(from);
   return to;
 }
 

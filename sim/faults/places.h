@@ -3,6 +3,7 @@
 // list while it is pulled), and on which host ports subnet managers sit.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -39,6 +40,11 @@ class Places {
   // Who sits on `from` sits on a free host from now on. REQUIRES: there is one.
   PortRef MoveToSomeHost(PortRef from, Rng& rng);
 
+  // Who sat there has moved.
+  bool IsDeserted(PortRef host) const {
+    return std::find(deserted_.begin(), deserted_.end(), host) != deserted_.end();
+  }
+
   // Whether all that sit somewhere reach each other now over cables that carry most of what they
   // are given. REQUIRES: someone does.
   bool AllTogether() const;
@@ -54,6 +60,7 @@ class Places {
   std::vector<PortRef> cables_;
   std::vector<PortRef> host_ports_;
   std::vector<PortRef> taken_;
+  std::vector<PortRef> deserted_;  // One entry for each move.
 };
 
 }  // namespace fabricd::sim

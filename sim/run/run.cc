@@ -15,6 +15,7 @@
 #include "sim/checkers/mad_watch.h"
 #include "sim/checkers/quality_checker.h"
 #include "sim/checkers/table_watch.h"
+#include "sim/device/firmware_profile.h"
 #include "sim/faults/draw.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/faults/places.h"
@@ -98,7 +99,7 @@ TableWatch::Options MakeTableWatchOptions(const Faults& faults, const sweep::Cor
   // A trap, a look at the switch and a plan; where traps are lost, two light sweeps.
   options.notice = seconds(1) + Microseconds(faults.plan_ms * 2000);
   if (faults.loss > 0 || faults.trap_loss > 0 || Count(faults.mutes) > 0 ||
-      Count(faults.sick_links) > 0)
+      Count(faults.sick_links) > 0 || Count(faults.silences) > 0)
     options.notice += 2 * core.sweep.light_interval;
   return options;
 }
@@ -131,6 +132,7 @@ class Run {
         members_(simulation_, drawn_, options.seed, [this](const auto& text) { Note(text); }),
         tenants_(simulation_, places_, drawn_, rng_, [this](const auto& text) { Note(text); }) {
     result_.drawn = drawn_;
+    if (options.profiles) DrawProfiles();
     observers_.Add(&watch_);
     observers_.Add(&injector_);
     if (options.watch_tables && IsTableWatchFair(drawn_)) observers_.Add(&table_watch_);
@@ -171,6 +173,18 @@ class Run {
   }
 
  private:
+  // From a generator of their own: otherwise the seeds are the same runs with and without them.
+  void DrawProfiles() {
+    Rng rng(options_.seed ^ 0xF1F0);
+    rng = Rng(rng.Next());
+    for (const NodeIndex node : places_.nodes()) {
+      const bool is_switch = simulation_.fabric().device(node)->IsSwitch();
+      const FirmwareProfile& profile = DrawFirmwareProfile(is_switch, rng);
+      Note(fmt::format("{} has the firmware of {}", places_.NameOf(node), profile.name));
+      injector_.SetFirmware(node, profile.quirks);
+    }
+  }
+
   // ---- the story, and who hears what
 
   void Note(const std::string& text) {

@@ -30,6 +30,7 @@ struct RunOptions {
   FaultSpec faults = StandardFaults();
   uint64_t seed = 1;
   sweep::CoreOptions core;
+  bool profiles = false;      // Each device has a FirmwareProfile, drawn from the seed.
   bool watch_tables = false;  // The TableWatch judges the tables after every Set.
   // Given the lines of each manager's trace (trace.h), by the manager's number; may be empty.
   std::function<void(size_t manager, const std::string& line)> trace;

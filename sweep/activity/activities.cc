@@ -228,7 +228,7 @@ void Activities::FinishDiscovery(Instant now) {
     EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
     return;
   }
-  ended->Finish();
+  ended->Finish(now);
   observed_.OnDiscovered(ended->local(), ended->unread());
   agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
@@ -260,8 +260,8 @@ void Activities::EndSweep(SweepKind kind, bool failed, CoreEvent event, Instant 
                    kind == SweepKind::kHeavy);
   commands_.FinishRunning();
   if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
-  agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby,
-                      observed_.snapshot()->node_count() <= 1, !observed_.unread().empty()},
+  agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby, observed_.IsAlone(),
+                      !observed_.unread().empty()},
                      now);
   machine_.On(event);
 }
@@ -430,7 +430,7 @@ void Activities::Retry(Instant now) {
 
 void Activities::StartLightSweep(Instant now) {
   journal_.BeginSweep(SweepKind::kLight, now);
-  light_sweeps_.Start(mastership_.others());
+  light_sweeps_.Start(mastership_.others(), now);
 }
 
 void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {

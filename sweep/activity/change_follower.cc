@@ -32,11 +32,16 @@ bool ChangeFollower::Start(SurveyTask task, Instant now) {
 bool ChangeFollower::SurveyReported(Instant now) {
   if (now < suspects_.due()) return false;
   const auto is_at = [this](NodeIndex node) { return surveys_.AreAt(node); };
-  return Start(suspects_.Take(is_at, now), now);
+  SurveyTask task = suspects_.Take(is_at, now);
+  if (!task.switches.empty()) {
+    task.described.assign(described_.begin(), described_.end());
+    described_.clear();
+  }
+  return Start(std::move(task), now);
 }
 
 bool ChangeFollower::SurveyPathsTo(const std::vector<mad::DeviceId>& unresponsive, Instant now) {
-  SurveyTask task{{}, {}, {}, "a time-out", now};
+  SurveyTask task{{}, {}, {}, {}, "a time-out", now};
   for (const mad::DeviceId device : unresponsive) {
     if (!ground_.devices.Has(NodeIndex(device))) continue;
     for (const PortRef link :
@@ -48,7 +53,7 @@ bool ChangeFollower::SurveyPathsTo(const std::vector<mad::DeviceId>& unresponsiv
 }
 
 void ChangeFollower::SurveyUndone(const std::set<NodeIndex>& nodes, Instant now) {
-  SurveyTask task{{}, {}, {}, "something was left undone", now, /*thorough=*/true};
+  SurveyTask task{{}, {}, {}, {}, "something was left undone", now, /*thorough=*/true};
   for (const NodeIndex index : nodes) {
     const fabric::Node* node = observed_.snapshot()->node(index);
     if (node == nullptr) continue;

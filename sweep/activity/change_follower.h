@@ -28,6 +28,9 @@ class ChangeFollower {
   // Reports the switch (port 0), or what is attached to one of its ports. Ports of other nodes are
   // ignored.
   void Report(PortRef port, const std::string& cause, Instant now);
+  // The NodeDescription of a switch may have changed. It is read with the next survey. REQUIRES:
+  // the switch is reported too.
+  void ReportDescription(NodeIndex node) { described_.insert(node); }
   // Reports these switches, and the switches that these hosts are attached to. Their ports are read
   // and programmed in full.
   void ReportThorough(const std::vector<NodeIndex>& nodes, const std::string& cause, Instant now);
@@ -74,6 +77,7 @@ class ChangeFollower {
   void Clear() {
     surveys_.Clear();
     suspects_.Clear();
+    described_.clear();
   }
 
  private:
@@ -83,6 +87,7 @@ class ChangeFollower {
   const Ground ground_;
   ObservedFabric& observed_;
   Suspects suspects_;
+  std::set<NodeIndex> described_;  // At most one entry for each switch.
   Surveys surveys_;
 };
 

@@ -20,11 +20,11 @@ class LightSweeps {
 
   bool under_way() const { return sweep_ != nullptr; }
   // REQUIRES: none is under way.
-  void Start(std::vector<RemoteSm> others) {
+  void Start(std::vector<RemoteSm> others, Instant now) {
     sweep_ = std::make_unique<LightSweep>(observed_.snapshot(), ground_.devices, ground_.engine,
                                           std::move(others), observed_.unread(),
                                           std::exchange(unresponsive_, {}));
-    sweep_->Start();
+    sweep_->Start(ground_.options.sweep, now);
   }
   void OnCompletion(const mad::Completion& completion) {
     if (sweep_) sweep_->OnCompletion(completion);

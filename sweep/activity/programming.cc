@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "sweep/observe/unresponsive.h"
 
 namespace fabricd::sweep {
 
@@ -79,8 +80,9 @@ void Programming::Start(Instant now) {
   changes_wait_until_ = now + kTimeToWrite;
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone. So
   // their tables are read first. Plans and trees that an earlier run requested do not know them,
-  // and are cancelled.
-  if (planner_.plan() && ground_.devices.HasUnreadTables(*observed_.snapshot())) {
+  // and are cancelled. The same holds at a takeover for entries towards nodes that do not respond.
+  const bool may_serve = planner_.plan() || fabric::HasUnknownNeighbours(*observed_.snapshot());
+  if (may_serve && ground_.devices.HasUnreadTables(*observed_.snapshot())) {
     planner_.Cancel();
     multicast_.Cancel();
     Advance(now);  // Perhaps there is nothing to read, and so no later event.
@@ -264,6 +266,7 @@ void Programming::ShareMemory() {
 }
 
 void Programming::Observe(Instant now) {
+  ReportUnresponsive(ground_);
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
 }

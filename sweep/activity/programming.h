@@ -108,7 +108,7 @@ class Programming {
   }
   struct Outcome {
     bool trees_only = false;
-    bool complete = false;             // Every write was confirmed.
+    bool complete = false;  // Every write was confirmed.
     // No switch forwards by adaptive routing that another manager has set up, or that is accepted.
     bool forwards_by_plan = false;
     std::vector<NodeIndex> to_reread;  // Nodes that changed during the run.

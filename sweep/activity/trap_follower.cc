@@ -15,6 +15,10 @@ void TrapFollower::OnTrap(const wire::Notice& notice, Instant now) {
     case wire::kTrapCapabilityMaskChanged:
     case wire::kTrapSystemImageGuidChanged: {
       const PortRef port = observed_.SwitchPortOf(lids_.table()->Owner(notice.issuer_lid));
+      // A host's is read with the rest of it.
+      if (!port.IsNone() && port.port == PortNum(0) &&
+          notice.trap == wire::kTrapCapabilityMaskChanged)
+        follower_.ReportDescription(port.node);
       if (!port.IsNone())
         follower_.Report(port, fmt::format("trap {}", notice.trap), now);
       else  // No known node has this LID. A light sweep finds what has changed.

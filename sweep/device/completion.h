@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mad/transaction_engine.h"
+#include "mad/wire/node_info.h"
 
 namespace fabricd::sweep {
 
@@ -21,6 +22,13 @@ inline std::string WhyNot(const mad::Completion& completion) {
     case mad::Completion::Outcome::kResponse: break;
   }
   return fmt::format("status {:#06x}", completion.status);
+}
+// The NodeDescription in the response, with '.' for each control character.
+inline std::string DescriptionIn(const mad::Completion& completion) {
+  std::string text = wire::NodeDescription::Decode(completion.response.data).text;
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '.';
+  return text;
 }
 
 }  // namespace fabricd::sweep

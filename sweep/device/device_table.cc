@@ -173,6 +173,14 @@ void DeviceTable::Remove(NodeIndex node) {
   applied_.Remove(node);
 }
 
+std::optional<Instant> DeviceTable::UnresponsiveSince(NodeIndex node) const {
+  return Has(node) ? devices_[node.value()].unresponsive_since : std::nullopt;
+}
+
+void DeviceTable::SetUnresponsiveSince(NodeIndex node, std::optional<Instant> since) {
+  if (Has(node)) devices_[node.value()].unresponsive_since = since;
+}
+
 bool DeviceTable::HasUnreadTables(const fabric::FabricSnapshot& snapshot) const {
   bool has_unread = false;
   snapshot.ForEachNode([&](const fabric::Node& node) {

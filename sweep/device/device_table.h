@@ -6,9 +6,11 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
+#include "common/time.h"
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device/applied_state.h"
@@ -61,6 +63,30 @@ class DeviceTable {
   MKey MKeyOf(NodeIndex node) const { return MKeyOf(PortRef{node, PortNum(0)}); }
   MKey MKeyOf(PortRef port) const;
   void Remove(NodeIndex node);
+  // Whether the SwitchPortStateTable of a switch shows its ports as they are.
+  enum class TableTrust : uint8_t { kUnknown, kRight, kWrong };
+  TableTrust table_trust(NodeIndex node) const {
+    return Has(node) ? devices_[node.value()].table_trust : TableTrust::kUnknown;
+  }
+  void SetTableTrust(NodeIndex node, TableTrust trust) {
+    if (Has(node)) devices_[node.value()].table_trust = trust;
+  }
+  // What PortInfo has shown of a port since the SwitchPortStateTable of the switch was last read.
+  struct SeenChange {
+    PortNum port;
+    uint8_t state = 0;
+  };
+  void NoteChange(NodeIndex node, SeenChange change) {
+    if (Has(node)) devices_[node.value()].seen_change = change;
+  }
+  // The last of them. nullopt: none.
+  std::optional<SeenChange> TakeSeenChange(NodeIndex node) {
+    return Has(node) ? std::exchange(devices_[node.value()].seen_change, std::nullopt)
+                     : std::nullopt;
+  }
+  // Since when a node that stays does not respond. nullopt: it responds.
+  std::optional<Instant> UnresponsiveSince(NodeIndex node) const;
+  void SetUnresponsiveSince(NodeIndex node, std::optional<Instant> since);
 
   mad::SmpRequest Get(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) const;
   template <typename Attribute>
@@ -106,6 +132,9 @@ class DeviceTable {
     std::optional<wire::DirectedPath> alternative;
     KeyState key;
     std::vector<FurtherPort> further_ports;  // Of a CA: those not on `path`.
+    std::optional<Instant> unresponsive_since;
+    TableTrust table_trust = TableTrust::kUnknown;
+    std::optional<SeenChange> seen_change;
   };
   Device& At(NodeIndex node);
   FurtherPort* FindFurther(PortRef port);

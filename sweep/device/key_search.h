@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeySearch: which M_Keys to try on a node of which only the cable is known. A protected node
-// responds to nothing without the key of its GUID, so the GUIDs that it may have come first: that of
-// the port that was last behind the cable, then, in turn, those of ports that are not where they
+// responds to nothing without the key of its GUID, so the GUIDs that it may have come first: that
+// of the port that was last behind the cable, then, in turn, those of ports that are not where they
 // were. A port without a key takes any. Pure.
 #pragma once
 

@@ -27,7 +27,7 @@ LaneReader::LaneReader(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
       run_(run) {
   for (const NodeIndex index : nodes_) {
     const fabric::Node* node = snapshot_->node(index);
-    if (node == nullptr || !devices_.Has(index)) continue;
+    if (node == nullptr || node->unresponsive || !devices_.Has(index)) continue;
     const size_t before = tables_.size();
     for (const VlTable& table : AllVlTablesOf(*node))
       if (devices_.applied().vls().Find(table) == nullptr) tables_.push_back(table);

@@ -23,9 +23,9 @@ MKey DeriveMKey(std::string_view secret, Guid port_guid) {
   for (int shift = 56; shift >= 0; shift -= 8)
     message.push_back(static_cast<char>(port_guid.value() >> shift));
   std::array<uint8_t, 32> digest{};
-  const uint8_t* const made =
-      HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-           reinterpret_cast<const uint8_t*>(message.data()), message.size(), digest.data(), nullptr);
+  const uint8_t* const made = HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+                                   reinterpret_cast<const uint8_t*>(message.data()), message.size(),
+                                   digest.data(), nullptr);
   FABRICD_CHECK(made != nullptr, "OpenSSL has no HMAC-SHA256");
   uint64_t key = 0;
   for (size_t i = 0; i < sizeof(key); ++i) key = key << 8 | digest[i];
@@ -40,6 +40,15 @@ MKey WantedMKey(const SmOptions& options, Guid port_guid) {
   if (!options.m_key_secret.empty()) return DeriveMKey(options.m_key_secret, port_guid);
   const auto own = options.m_key_by_guid.find(port_guid);
   return own == options.m_key_by_guid.end() ? options.m_key : own->second;
+}
+
+bool IsFormerMKey(const SmOptions& options, Guid port_guid, MKey m_key) {
+  const auto& keys = options.former_m_keys;
+  const auto& secrets = options.former_m_key_secrets;
+  return std::find(keys.begin(), keys.end(), m_key) != keys.end() ||
+         std::any_of(secrets.begin(), secrets.end(), [&](const std::string& secret) {
+           return DeriveMKey(secret, port_guid) == m_key;
+         });
 }
 
 std::vector<MKey> PossibleMKeys(const SmOptions& options, Guid port_guid) {

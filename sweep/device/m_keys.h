@@ -22,6 +22,10 @@ bool HasDerivedMKeys(const SmOptions& options);
 // What a port is to have. 0: none.
 MKey WantedMKey(const SmOptions& options, Guid port_guid);
 
+// Whether a manager with this state gave the port that key before the configured one: secrets and
+// keys of before are in its own store alone.
+bool IsFormerMKey(const SmOptions& options, Guid port_guid, MKey m_key);
+
 // What it may have, the likeliest first, each once: at least one and at most kMostMKeys.
 // A port of which the GUID is not known (0) can have none that is derived.
 inline constexpr size_t kMostMKeys = 6;

@@ -23,21 +23,25 @@ bool PortConfig::HasStateTable(const fabric::Node& node) {
          (info.capability_mask2 & wire::kCap2IsSwitchPortStateTable) != 0;
 }
 
-namespace {
-
-uint32_t ModifierFor(const fabric::Node& node, PortNum port) {
+uint32_t PortConfig::ModifierOf(const fabric::Node& node, PortNum port) {
   const bool external = !(node.IsSwitch() && port == PortNum(0));
-  const bool extended = external && PortConfig::KnowsExtendedSpeeds(node, port);
+  const bool extended = external && KnowsExtendedSpeeds(node, port);
   return port.value() | (extended ? wire::kSmSupportsExtendedSpeeds : 0u);
 }
 
+namespace {
+
 // A running link keeps its values while they are legal at both ends, so as not to disturb jobs.
-// Between switches it also needs as many VLs as plans may use.
+// Between switches it also needs as many VLs as plans may use. Where it is ACTIVE its ends may have
+// different numbers of VLs: the ones that plans use work, and traffic has shown it.
 bool RunsWithin(const PortInfo& here, const PortInfo& there, uint8_t mtu_max, uint8_t vls_min,
                 uint8_t vls_max) {
+  const bool agree = here.operational_vls == there.operational_vls ||
+                     (here.port_state == PortState::kActive &&
+                      there.port_state == PortState::kActive && there.operational_vls >= vls_min);
   return here.port_state >= PortState::kArmed && here.neighbor_mtu >= 1 &&
          here.neighbor_mtu <= mtu_max && here.operational_vls >= vls_min &&
-         here.operational_vls <= vls_max && here.operational_vls == there.operational_vls;
+         here.operational_vls <= vls_max && agree;
 }
 
 }  // namespace
@@ -94,7 +98,7 @@ std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snap
                                               Enforcement enforcement) const {
   const fabric::Port& port = node.port(num);
   if (!port.known) return std::nullopt;
-  PortWish wish{port.info, ModifierFor(node, num)};
+  PortWish wish{port.info, ModifierOf(node, num)};
   PortInfo& info = wish.info;
   info.port_state = PortState::kNoChange;
   info.port_physical_state = wire::PortPhysicalState::kNoChange;
@@ -136,7 +140,7 @@ std::optional<PortWish> PortConfig::Configure(const fabric::FabricSnapshot& snap
 }
 
 PortWish PortConfig::ChangeState(const fabric::Node& node, PortNum num, PortState state) {
-  PortWish wish{node.port(num).info, num.value()};
+  PortWish wish{node.port(num).info, ModifierOf(node, num)};
   wish.info.port_state = state;
   wish.info.port_physical_state = wire::PortPhysicalState::kNoChange;
   wish.info.client_reregister = false;
@@ -194,6 +198,7 @@ std::optional<wire::SwitchInfo> PortConfig::ConfigureSwitch(const fabric::Node& 
 
 bool IsSetOtherwise(wire::SwitchInfo a, wire::SwitchInfo b) {
   a.port_state_change = b.port_state_change = false;
+  a.reserved = b.reserved = {};
   return a != b;
 }
 

@@ -57,6 +57,9 @@ class PortConfig {
   // Whether the port (of a switch: its port 0) supports SMSupportExtendedSpeeds. Only then the
   // modifier may contain it.
   static bool KnowsExtendedSpeeds(const fabric::Node& node, PortNum port);
+  // The AttributeModifier of every Get and Set of the port's PortInfo. Without
+  // SMSupportExtendedSpeeds a device may hide its extended speeds, and show a lower one instead.
+  static uint32_t ModifierOf(const fabric::Node& node, PortNum port);
   // Whether port 0 of the switch has a PortStateTable, which returns the states of all ports at
   // once.
   static bool HasStateTable(const fabric::Node& node);
@@ -72,7 +75,8 @@ class PortConfig {
   Lid sm_lid_;
 };
 
-// Whether they differ in more than PortStateChange, which is about ports and not about settings.
+// Whether they differ in more than PortStateChange, which is about ports and not about settings,
+// and reserved bits, which mean nothing.
 bool IsSetOtherwise(wire::SwitchInfo a, wire::SwitchInfo b);
 
 // Whether an end port has lost its LID because its device restarted, whatever else was written

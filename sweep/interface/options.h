@@ -52,7 +52,8 @@ struct LinkOptions {
   uint8_t overrun_errors = 8;
 };
 
-// How what devices hold is compared with what was written, in idle time (sweep/program/read_back.h).
+// How what devices hold is compared with what was written, in idle time
+// (sweep/program/read_back.h).
 struct AuditOptions {
   bool enabled = true;
   bool repairs = true;   // False: differences are only reported.
@@ -75,6 +76,11 @@ struct SweepOptions {
   // Time without a response after the last NodeInfo of one hop count before the next hop starts
   // anyway. An unresponsive device must not delay the others.
   Duration hop_patience = std::chrono::milliseconds(50);
+  // How long a node that does not respond keeps its last known state and its routes while a
+  // neighbour's port to it is ACTIVE. Zero: it counts as lost at once.
+  Duration unresponsive_grace = std::chrono::seconds(90);
+  // It also does after that time, for as long as the link stays ACTIVE.
+  bool keep_unresponsive = false;
   // After a sweep that left something undone: the first interval of an exponential backoff, and its
   // cap.
   Duration retry_min = std::chrono::seconds(1);

@@ -32,6 +32,7 @@ std::string_view ProblemKindName(ProblemKind kind) {
     case ProblemKind::kNoTrees: return "NoTrees";
     case ProblemKind::kNotActive: return "NotActive";
     case ProblemKind::kNotEnforced: return "NotEnforced";
+    case ProblemKind::kOperationalVlsDiffer: return "OperationalVlsDiffer";
     case ProblemKind::kPKeyTableFull: return "PKeyTableFull";
     case ProblemKind::kSetRefused: return "SetRefused";
     case ProblemKind::kSettingsIgnored: return "SettingsIgnored";
@@ -41,6 +42,7 @@ std::string_view ProblemKindName(ProblemKind kind) {
     case ProblemKind::kUnknownSm: return "UnknownSm";
     case ProblemKind::kUnreadable: return "Unreadable";
     case ProblemKind::kUnresponsive: return "Unresponsive";
+    case ProblemKind::kUnresponsiveKept: return "SmaUnresponsive";
   }
   return "unknown";
 }

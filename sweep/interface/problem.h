@@ -29,6 +29,7 @@ enum class ProblemKind : uint8_t {
   kNoTrees,
   kNotActive,
   kNotEnforced,
+  kOperationalVlsDiffer,
   kPKeyTableFull,
   kSetRefused,
   kSettingsIgnored,
@@ -37,7 +38,8 @@ enum class ProblemKind : uint8_t {
   kTakeoverHeld,
   kUnknownSm,
   kUnreadable,
-  kUnresponsive
+  kUnresponsive,
+  kUnresponsiveKept
 };
 
 // "DuplicateGuid": a constant name, which programs may use too.

@@ -16,13 +16,6 @@ namespace {
 constexpr uint8_t kFrontier = 1;  // What the next hop needs.
 constexpr uint8_t kDetail = 2;
 
-std::string Printable(const std::string& text) {
-  std::string clean = text;
-  for (char& c : clean)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '.';
-  return clean;
-}
-
 }  // namespace
 
 void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_t priority,
@@ -95,7 +88,8 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
   const bool told = completion.outcome == mad::Completion::Outcome::kResponse &&
                     (completion.status & wire::kStatusBusy) == 0;
   const bool is_probe = ask == Ask::kProbe || ask == Ask::kRecheck;
-  if (!is_probe && ask != Ask::kPortStates && !told && unread_.size() < kMaxUnread)
+  if (!is_probe && ask != Ask::kPortStates && ask != Ask::kLink && !told &&
+      unread_.size() < kMaxUnread)
     unread_.push_back({subject, completion.attribute, completion.modifier});
   if (!is_probe &&
       ground_.builder.node(subject.node) == nullptr) {  // A survey has removed it since.
@@ -114,12 +108,10 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
       break;
     }
     case Ask::kDescription:
-      if (IsOk(completion))
-        ground_.builder.SetDescription(
-            subject.node, Printable(wire::NodeDescription::Decode(completion.response.data).text));
+      if (IsOk(completion)) ground_.builder.SetDescription(subject.node, DescriptionIn(completion));
       break;
-    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
-    case Ask::kPortInfo: OnPortInfo(subject, completion); break;
+    case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion, now); break;
+    case Ask::kPortInfo: OnPortInfo(subject, completion, now); break;
     case Ask::kManagementPort: OnManagementPort(subject, completion); break;
     case Ask::kPKeyTable:
       if (IsOk(completion)) {
@@ -129,6 +121,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
       break;
     case Ask::kSmInfo: OnSmInfo(subject, completion); break;
     case Ask::kPortStates: OnPortStates(subject.node, completion); break;
+    case Ask::kLink: OnLink(subject, completion); break;
   }
   ReleaseHops(now);
 }
@@ -159,9 +152,7 @@ void Discovery::OnProbe(const Probe& probe, const mad::Completion& completion, I
       local_failed_ = true;
       return;
     }
-    ground_.problems.Add(ProblemKind::kUnresponsive, SubjectOf(probe.from),
-                         fmt::format("the node behind does not answer (NodeInfo by route {}: {})",
-                                     probe.path.ToString(), WhyNot(completion)));
+    OnNoAnswer(probe, completion, now);
     return;
   }
   const auto info = wire::NodeInfo::Decode(completion.response.data);
@@ -229,6 +220,7 @@ void Discovery::Arrive(const Probe& probe, const wire::NodeInfo& info) {
       !known.IsNone() && ground_.builder.node(known) != nullptr && ground_.devices.Has(known);
   if (!alive) Forget(known);
   const NodeIndex node = ground_.builder.PutNode(info);
+  MarkResponsive(ground_, node);
   if (beyond_ && alive && ground_.builder.node(node)->IsSwitch() && !seen_.contains(node)) {
     ArriveAgain(probe, {node, info.local_port});
     return;
@@ -321,8 +313,9 @@ void Discovery::AskPKeys(PortRef port, uint16_t cap) {
              kDetail);
 }
 
-void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
+void Discovery::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now) {
   if (!IsOk(completion)) {
+    if (StaysAsKnown({node, PortNum(0)}, completion, now)) return;
     ground_.problems.Add(
         ProblemKind::kUnresponsive, SubjectOf({node}),
         fmt::format("no SwitchInfo ({}): the switch is left out", WhyNot(completion)));
@@ -354,8 +347,11 @@ void Discovery::OnRestart(NodeIndex node) {
   AskNode(node);
 }
 
-void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
+void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion, Instant now) {
   if (!IsOk(completion)) {
+    const bool is_end_port =
+        !ground_.builder.node(port.node)->IsSwitch() || port.port == PortNum(0);
+    if (is_end_port && StaysAsKnown(port, completion, now)) return;
     ground_.builder.SetPortUnknown(port);
     const SmOptions& sm = ground_.options.sm;
     const bool keyed = sm.m_key || !sm.m_key_by_guid.empty() || !sm.m_key_secret.empty();
@@ -374,6 +370,10 @@ void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion) {
   }
   if (completion.attempts == 1) late_.erase(port.node);
   ground_.builder.SetPortInfo(port, info);
+  // Its CapabilityMask was not known when it was asked, and it may have hidden its speeds.
+  const uint32_t missing = PortConfig::ModifierOf(node, port.port) & ~completion.modifier;
+  if (!node.IsSwitch() && (missing & wire::kSmSupportsExtendedSpeeds) != 0)
+    return AskPortInfo(port, /*extended_speeds=*/true);
   AfterPortInfo(port);
 }
 
@@ -387,7 +387,7 @@ void Discovery::AfterPortInfo(PortRef port) {
       Submit(ground_.devices.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, kDetail);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) return AskPorts(port.node);
-  if (!MayProbe(port)) return;
+  if (!MayProbe(port) || !seen_.contains(port.node)) return;
   hops_.Add(seen_[port.node], port);
 }
 
@@ -476,39 +476,6 @@ ProblemSubject Discovery::SubjectOf(PortRef port) const {
   const fabric::Node* node = port.IsNone() ? nullptr : ground_.builder.node(port.node);
   return node == nullptr ? ProblemSubject::Named("the SM's own node")
                          : ProblemSubject::Of(*node, port.port);
-}
-
-// Removes switches that cannot be programmed, and CA ports that cannot be configured.
-void Discovery::RemoveUnusable(NodeIndex index) {
-  if (ground_.builder.node(index) == nullptr) return;
-  const bool is_switch = ground_.builder.node(index)->IsSwitch();
-  const bool blind =
-      is_switch && (failed_.contains(index) || !ground_.builder.node(index)->switch_info ||
-                    !ground_.builder.node(index)->port(PortNum(0)).known);
-  if (!seen_.contains(index) || blind) {
-    ground_.builder.RemoveNode(index);
-    ground_.devices.Remove(index);
-    return;
-  }
-  if (beyond_) return;  // Its other ports were not read.
-  for (const PortNum number :
-       PortNumbers(PortNum(1), PortNum(ground_.builder.node(index)->info.num_ports))) {
-    const PortRef port{index, number};
-    const PortRef peer = ground_.builder.node(index)->port(port.port).peer;
-    auto link = linked_.find(port);
-    // A link from an earlier generation that no probe confirmed.
-    if (!peer.IsNone() && (link == linked_.end() || link->second != peer))
-      ground_.builder.Unlink(port);
-    if (!is_switch && !asked_.contains(port) && ground_.builder.node(index)->port(port.port).known)
-      ground_.builder.SetPortUnknown(port);
-  }
-}
-
-void Discovery::Finish() {
-  for (uint32_t index = 0; index < ground_.builder.node_index_end(); ++index)
-    if (!beyond_ || seen_.contains(NodeIndex(index))) RemoveUnusable(NodeIndex(index));
-  std::sort(remote_sms_.begin(), remote_sms_.end(),
-            [](const RemoteSm& a, const RemoteSm& b) { return a.guid < b.guid; });
 }
 
 }  // namespace fabricd::sweep

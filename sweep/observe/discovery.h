@@ -21,6 +21,7 @@
 #include "sweep/interface/view.h"
 #include "sweep/observe/ground.h"
 #include "sweep/observe/hop_schedule.h"
+#include "sweep/observe/unresponsive.h"
 
 namespace fabricd::sweep {
 
@@ -38,7 +39,7 @@ class Discovery {
  public:
   // `ground` must outlive this. `local_port` is the SM's port.
   Discovery(const Ground& ground, PortNum local_port, Activity activity)
-      : ground_(ground), local_port_(local_port), activity_(activity) {}
+      : ground_(ground), local_port_(local_port), activity_(activity), unanswered_(ground) {}
 
   // Discovers the whole subnet from the SM's own port.
   void Start(Instant now);
@@ -55,8 +56,9 @@ class Discovery {
 
   // Nothing is outstanding; Finish() may be called.
   bool done() const { return started_ && outstanding_ == 0 && hops_.empty(); }
-  // Removes from the builder nodes that were not seen (after Start()) or cannot be used. Call once.
-  void Finish();
+  // Removes from the builder nodes that were not seen (after Start()) or cannot be used. Nodes that
+  // did not respond although their link is ACTIVE stay (unresponsive.h). Call once.
+  void Finish(Instant now);
   // After StartBeyond(), unsorted: the nodes behind the ports, and all nodes beyond them.
   std::vector<NodeIndex> found() const;
   // The node was not present before, or has restarted since.
@@ -65,6 +67,8 @@ class Discovery {
   const std::vector<NodeIndex>& dirty() const { return dirty_; }
   // The node behind the port has responded.
   bool IsLinked(PortRef port) const { return linked_.contains(port); }
+  // The node behind the port has not, and stays. After Finish().
+  bool IsUnresponsive(PortRef port) const;
 
   // True: the SM's own node did not respond. Nothing else is known.
   bool local_failed() const { return local_failed_; }
@@ -85,7 +89,8 @@ class Discovery {
     kSmInfo,
     kRecheck,
     kManagementPort,
-    kPortStates
+    kPortStates,
+    kLink  // Of a known node that did not respond.
   };
   struct Probe {
     PortRef from;  // None: the SM's own node.
@@ -105,6 +110,9 @@ class Discovery {
   void SendProbe(Probe probe, Ask ask);
   void OnProbe(const Probe& probe, const mad::Completion& completion, Instant now);
   void OnRecheck(const Probe& probe, const mad::Completion& completion);
+  void OnNoAnswer(const Probe& probe, const mad::Completion& completion, Instant now);
+  bool StaysAsKnown(PortRef port, const mad::Completion& completion, Instant now);
+  void OnLink(PortRef from, const mad::Completion& completion);
   void Arrive(const Probe& probe, const wire::NodeInfo& info);
   void Forget(NodeIndex node);
   void ArriveAgain(const Probe& probe, PortRef there);
@@ -112,10 +120,10 @@ class Discovery {
   void AskEndPort(PortRef port, bool extended_speeds);
   void AskPortInfo(PortRef port, bool extended_speeds);
   void AskPKeys(PortRef port, uint16_t cap);
-  void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
+  void OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now);
   void OnManagementPort(PortRef port, const mad::Completion& completion);
   void OnRestart(NodeIndex node);
-  void OnPortInfo(PortRef port, const mad::Completion& completion);
+  void OnPortInfo(PortRef port, const mad::Completion& completion, Instant now);
   void OnPortStates(NodeIndex node, const mad::Completion& completion);
   void OnSmInfo(PortRef port, const mad::Completion& completion);
   void AfterPortInfo(PortRef port);
@@ -125,6 +133,7 @@ class Discovery {
   ProblemSubject SubjectOf(PortRef port) const;
   bool CheckNodeInfo(const wire::NodeInfo& info, PortRef from);
   void RemoveUnusable(NodeIndex node);
+  void RemoveUnconfirmedLinks(const fabric::Node& node);
 
   const Ground& ground_;
   const PortNum local_port_;
@@ -146,6 +155,7 @@ class Discovery {
   absl::flat_hash_set<NodeIndex> late_;           // Their NodeInfo needed a retry.
   std::vector<RemoteSm> remote_sms_;
   std::vector<Unread> unread_;
+  UnansweredLinks unanswered_;
 };
 
 }  // namespace fabricd::sweep

@@ -101,7 +101,7 @@ std::vector<PortRef> Explorer::PortsAskedBy(const Discovery& done) const {
 
 void Explorer::Finish(PortRef local, Instant now) {
   const std::unique_ptr<Discovery> done = std::move(discovery_);
-  done->Finish();
+  done->Finish(now);
   const bool had_found = HasFound();
   for (NodeIndex node : done->found()) {
     found_.Touch(node);
@@ -120,6 +120,10 @@ void Explorer::Finish(PortRef local, Instant now) {
     const fabric::Node* node = ground_.builder.node(port.node);
     const PortRef peer = node == nullptr ? PortRef{} : node->port(port.port).peer;
     if (peer.IsNone()) continue;
+    if (done->IsUnresponsive(port)) {
+      found_.Touch(peer.node);
+      continue;
+    }
     if (!done->IsLinked(port)) {  // The node or port behind it may have been replaced.
       if (found_.Lose(port, peer)) suspects_.push_back(peer.node);
       continue;

@@ -10,6 +10,7 @@
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
 #include "sweep/interface/activity.h"
+#include "sweep/observe/unresponsive.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -35,15 +36,20 @@ void LightSweep::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint3
   engine_.Submit(request);
 }
 
-void LightSweep::Start() {
+void LightSweep::Start(const SweepOptions& options, Instant now) {
   started_ = true;
+  options_ = options;
+  started_at_ = now;
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     if (!devices_.Has(node.index)) return;
     if (!node.IsSwitch()) return;
     Submit(devices_.Get(node.index, wire::AttributeId::kSwitchInfo, 0), Ask::kSwitchInfo,
            {node.index, PortNum(0)});
+    if (node.unresponsive) return;
     for (const auto& [ref, port] : node.LinkPorts()) {
-      if (!port.IsUp() || !port.peer.IsNone() || !devices_.PathTo(node.index).CanExtend()) continue;
+      const fabric::Node* peer = port.peer.IsNone() ? nullptr : snapshot_->node(port.peer.node);
+      const bool responds = peer != nullptr && (peer->IsSwitch() || !peer->unresponsive);
+      if (!port.IsUp() || responds || !devices_.PathTo(node.index).CanExtend()) continue;
       auto probe = devices_.Get(node.index, wire::AttributeId::kNodeInfo, 0);
       probe.path = probe.path.Then(ref.port);
       probe.alternative.reset();
@@ -77,7 +83,11 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
   switch (completion.context.kind_as<Ask>()) {
     case Ask::kSwitchInfo: OnSwitchInfo(subject.node, completion); break;
     case Ask::kProbe:
-      if (IsOk(completion)) changed_.push_back({subject, "a silent neighbour answers"});
+      if (IsOk(completion))
+        changed_.push_back({subject, "a neighbour responds again"});
+      else if (const PortRef peer = snapshot_->port(subject)->peer;
+               !peer.IsNone() && !IsKept(peer.node))
+        changed_.push_back({subject, "a neighbour has not responded for long"});
       break;
     case Ask::kAdaptiveRouting:
       if (IsOk(completion) && !wire::ArInfo::Decode(completion.response.data).enabled)
@@ -112,9 +122,10 @@ void LightSweep::OnCompletion(const mad::Completion& completion) {
 void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion) {
   const char* cause = nullptr;
   if (!IsOk(completion)) {
-    cause = "a switch does not answer";
+    if (!IsKept(node)) cause = "a switch does not answer";
     unresponsive_.push_back(node);
   } else {
+    if (devices_.UnresponsiveSince(node)) cause = "a switch responds again";
     if (were_unresponsive_.contains(node) || completion.attempts >= kSilence) AskHostsOf(node);
     const auto info = wire::SwitchInfo::Decode(completion.response.data);
     if (info.port_state_change)
@@ -123,6 +134,12 @@ void LightSweep::OnSwitchInfo(NodeIndex node, const mad::Completion& completion)
       cause = "SwitchInfo is not what it was";
   }
   if (cause != nullptr) changed_.push_back({{node, PortNum(0)}, cause});
+}
+
+// It is known not to respond, and stays.
+bool LightSweep::IsKept(NodeIndex node) const {
+  const auto since = devices_.UnresponsiveSince(node);
+  return since && IsInGrace(options_, *since, started_at_);
 }
 
 void LightSweep::AskHostsOf(NodeIndex node) {

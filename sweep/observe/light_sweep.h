@@ -30,7 +30,7 @@ class LightSweep {
              mad::TransactionEngine& engine, std::vector<RemoteSm> remote_sms,
              std::vector<Unread> unread, const std::vector<NodeIndex>& were_unresponsive);
 
-  void Start();
+  void Start(const SweepOptions& options, Instant now);
   void OnCompletion(const mad::Completion& completion);
   bool done() const { return started_ && outstanding_ == 0; }
   // Why a heavy sweep is due. Empty: none is due; changes, if any, are in changed().
@@ -47,6 +47,7 @@ class LightSweep {
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint32_t number = 0);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion);
   void AskHostsOf(NodeIndex node);
+  bool IsKept(NodeIndex node) const;
   void Change(std::string reason);
 
   const std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
@@ -56,6 +57,8 @@ class LightSweep {
   const std::vector<Unread> unread_;
   const absl::flat_hash_set<NodeIndex> were_unresponsive_;
   bool started_ = false;
+  Instant started_at_{};
+  SweepOptions options_;
   size_t outstanding_ = 0;
   std::string reason_;
   std::vector<std::pair<PortRef, std::string>> changed_;

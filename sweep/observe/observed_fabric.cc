@@ -28,7 +28,9 @@ std::string ObservedFabric::OwnLinkFault(std::string_view may_be_held) const {
   if (local == nullptr) return "the SM's own port cannot be read";
   if (snapshot_->node(local_.node)->IsSwitch()) return "";
   if (!local->IsUp()) return fmt::format("the SM's own port has no link{}", may_be_held);
-  if (local->peer.IsNone()) return "what the SM's own port is linked to does not answer";
+  const fabric::Node* peer = local->peer.IsNone() ? nullptr : snapshot_->node(local->peer.node);
+  if (peer == nullptr || peer->unresponsive)
+    return "what the SM's own port is linked to does not answer";
   return "";
 }
 

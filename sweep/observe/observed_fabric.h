@@ -39,6 +39,8 @@ class ObservedFabric {
   // Why the SM's own port leads to no manageable node; empty: it does. `may_be_held` is appended to
   // the statement that it has no link.
   std::string OwnLinkFault(std::string_view may_be_held) const;
+  // No other node responds.
+  bool IsAlone() const { return snapshot_->node_count() <= 1 || !OwnLinkFault({}).empty(); }
   // Ports whose link is up at both ends but that are not ACTIVE. The cost depends on the changes.
   const std::set<PortRef>& InactivePorts();
   // Switches with ports that were not read and are not in unread(): discovery does not wait for

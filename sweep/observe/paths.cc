@@ -16,10 +16,11 @@ class Refresher {
     if (own == nullptr) return {};
     Reach(local_.node, wire::DirectedPath());
     if (!own->IsSwitch()) Cross(*own, local_.port);
-    for (size_t next = 0; next < switches_.size(); ++next) {
-      const fabric::Node& node = *builder_.node(switches_[next]);
-      for (const auto& [ref, port] : node.LinkPorts()) Cross(node, ref.port);
-    }
+    Search(switches_);
+    // SMPs may not pass through switches that do not respond, so their routes come last.
+    lasts_ = true;
+    switches_ = std::exchange(unresponsive_, {});
+    Search(switches_);
     for (uint32_t index = 0; index < seen_.size(); ++index)
       if (!seen_[index] && builder_.node(NodeIndex(index)) != nullptr)
         changes_.unreached.push_back(NodeIndex(index));
@@ -27,6 +28,13 @@ class Refresher {
   }
 
  private:
+  void Search(std::vector<NodeIndex>& open) {
+    for (size_t next = 0; next < open.size(); ++next) {
+      const fabric::Node& node = *builder_.node(open[next]);
+      for (const auto& [ref, port] : node.LinkPorts()) Cross(node, ref.port);
+    }
+  }
+
   // The search is breadth first, so the first route found to a switch is a shortest one.
   void Reach(NodeIndex node, const wire::DirectedPath& path) {
     seen_[node.value()] = true;
@@ -36,7 +44,9 @@ class Refresher {
       if (known) changes_.moved.push_back({node, devices_.PathTo(node), path});
       devices_.SetPath(node, path);
     }
-    if (builder_.node(node)->IsSwitch()) switches_.push_back(node);
+    const fabric::Node& reached = *builder_.node(node);
+    if (!reached.IsSwitch()) return;
+    (reached.unresponsive && !lasts_ ? unresponsive_ : switches_).push_back(node);
   }
 
   void Cross(const fabric::Node& from, PortNum port) {
@@ -53,14 +63,15 @@ class Refresher {
     devices_.SetPortPath(there, path);
   }
 
-  // Whether the known route follows existing links and ends at the node.
+  // Whether the known route follows existing links, through no switch that does not respond, and
+  // ends at the node.
   bool Works(NodeIndex node) const {
     const wire::DirectedPath& path = devices_.PathTo(node);
     NodeIndex at = local_.node;
     for (size_t hop = 0; hop < path.hops(); ++hop) {
       const fabric::Node* here = builder_.node(at);
       const PortNum port = PortNum(path[hop]);
-      if (here == nullptr || port.value() >= here->ports.size()) return false;
+      if (here == nullptr || here->unresponsive || port.value() >= here->ports.size()) return false;
       const PortRef there = here->port(port).peer;
       if (there.IsNone()) return false;
       at = there.node;
@@ -71,8 +82,9 @@ class Refresher {
   const fabric::SnapshotBuilder& builder_;
   const PortRef local_;
   DeviceTable& devices_;
-  std::vector<bool> seen_;  // [NodeIndex]
-  std::vector<NodeIndex> switches_;
+  std::vector<bool> seen_;                          // [NodeIndex]
+  std::vector<NodeIndex> switches_, unresponsive_;  // To be searched; those at the end.
+  bool lasts_ = false;                              // The latter are being searched.
   PathChanges changes_;
 };
 

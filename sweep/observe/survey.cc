@@ -8,6 +8,7 @@
 #include "sweep/device/completion.h"
 #include "sweep/device/port_config.h"
 #include "sweep/interface/activity.h"
+#include "sweep/observe/unresponsive.h"
 #include "sweep/write/switch_info_writer.h"
 
 namespace fabricd::sweep {
@@ -18,7 +19,12 @@ constexpr uint8_t kFirst = 0;  // Highest priority: traffic may be waiting.
 }  // namespace
 
 Survey::Survey(const Ground& ground, Explorer& explorer, PortRef local, uint16_t place)
-    : ground_(ground), explorer_(explorer), local_(local), place_(place), found_(ground) {}
+    : ground_(ground),
+      explorer_(explorer),
+      local_(local),
+      place_(place),
+      tables_(ground.devices),
+      found_(ground) {}
 
 // ---- requests
 
@@ -45,6 +51,10 @@ void Survey::Start(SurveyTask task, Instant now) {
     if (ground_.builder.node(port.node) != nullptr && ground_.devices.Has(port.node))
       Explore(port, now);
   if (!task_.links.empty()) level_deadline_ = now + ground_.options.sweep.survey_patience;
+  for (NodeIndex node : task_.described)
+    if (ground_.builder.node(node) != nullptr && ground_.devices.Has(node))
+      Submit(ground_.devices.Get(node, wire::AttributeId::kNodeDescription, 0), Ask::kDescription,
+             {node, PortNum(0)});
   for (PortRef port : task_.links)
     if (ground_.builder.node(port.node) != nullptr && ground_.devices.Has(port.node))
       ReadPort(port, Ask::kLink);
@@ -86,6 +96,7 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
     silent_.push_back(node);
     return;
   }
+  if (MarkResponsive(ground_, node)) Touch(node);
   auto info = wire::SwitchInfo::Decode(completion.response.data);
   const bool had_tables = ground_.builder.node(node)->switch_info->linear_fdb_top != 0;
   if (had_tables && info.linear_fdb_top == 0) {  // It has restarted.
@@ -93,6 +104,7 @@ void Survey::OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Ins
     return;
   }
   const bool dirty = info.port_state_change;
+  if (dirty) tables_.OnDirty(node);
   wire::SwitchInfo seen = info;
   seen.port_state_change = false;
   if (IsSetOtherwise(seen, *ground_.builder.node(node)->switch_info)) Touch(node);
@@ -124,21 +136,24 @@ void Survey::ReadPorts(NodeIndex index) {
     for (const fabric::Port& port : node.ports)
       if (!port.peer.IsNone()) Touch(port.peer.node);
     ReadPort({index, PortNum(0)}, Ask::kPort);
-  } else if (PortConfig::HasStateTable(node)) {
+  } else if (PortConfig::HasStateTable(node) && tables_.MayRead(index)) {
     constexpr size_t kEntries = wire::SwitchPortStateTable::kEntries;
     for (uint32_t block = 0; block <= node.info.num_ports / kEntries; ++block)
       Submit(ground_.devices.Get(index, wire::AttributeId::kSwitchPortStateTable, block),
              Ask::kStates, {index, PortNum(0)});
     return;
   }
-  for (const PortNum port : PortNumbers(PortNum(1), PortNum(node.info.num_ports)))
-    ReadPort({index, port}, Ask::kPort);
+  ReadAllPorts(index);
+}
+
+void Survey::ReadAllPorts(NodeIndex node) {
+  const uint8_t last = ground_.builder.node(node)->info.num_ports;
+  for (const PortNum port : PortNumbers(PortNum(1), PortNum(last)))
+    ReadPort({node, port}, Ask::kPort);
 }
 
 void Survey::ReadPort(PortRef port, Ask ask) {
-  const bool extended =
-      PortConfig::KnowsExtendedSpeeds(*ground_.builder.node(port.node), port.port);
-  const uint32_t modifier = port.port.value() | (extended ? wire::kSmSupportsExtendedSpeeds : 0u);
+  const uint32_t modifier = PortConfig::ModifierOf(*ground_.builder.node(port.node), port.port);
   Submit(ground_.devices.Get(port, wire::AttributeId::kPortInfo, modifier), ask, port);
 }
 
@@ -161,6 +176,7 @@ void Survey::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kStates: OnStates(subject.node, completion); break;
     case Ask::kPort: OnPort(subject, completion, now); break;
     case Ask::kLink: OnLink(subject, completion, now); break;
+    case Ask::kDescription: OnDescription(subject.node, completion); break;
     case Ask::kConfirm: OnConfirm(subject, completion, now); break;
   }
 }
@@ -174,15 +190,23 @@ void Survey::OnStates(NodeIndex index, const mad::Completion& completion) {
   }
   const auto table = wire::SwitchPortStateTable::Decode(completion.response.data);
   const size_t first = completion.modifier * table.state.size();
+  bool shows_changes = false;
+  const auto change = ground_.devices.TakeSeenChange(index);
   for (size_t i = 0; i < table.state.size() && first + i < node.ports.size(); ++i) {
     const fabric::Port& port = node.ports[first + i];
     if (first + i == 0) continue;
     // True: nothing remains to be done for the port.
-    const bool settled = !port.IsUp() || port.info.port_state == wire::PortState::kActive;
-    const bool same = port.known && static_cast<uint8_t>(port.info.port_state) == table.state[i] &&
-                      port.IsUp() != port.peer.IsNone() && settled;
-    if (!same) ReadPort({index, PortNum(static_cast<uint8_t>(first + i))}, Ask::kPort);
+    const bool is_final = !port.IsUp() || port.info.port_state == wire::PortState::kActive;
+    const bool as_known = static_cast<uint8_t>(port.info.port_state) == table.state[i];
+    const bool same = port.known && as_known && port.IsUp() != port.peer.IsNone() && is_final;
+    const PortRef ref{index, PortNum(static_cast<uint8_t>(first + i))};
+    tables_.Note(ref, table.state[i], port.known && !as_known);
+    shows_changes |=
+        tables_.HasShown(ref, static_cast<uint8_t>(port.info.port_state), table.state[i], change);
+    if (!same) ReadPort(ref, Ask::kPort);
+    shows_changes = shows_changes || !same;
   }
+  if (tables_.NeedsPorts(index, shows_changes)) ReadAllPorts(index);
 }
 
 void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now) {
@@ -199,6 +223,8 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
     return;
   }
   if (port.port == PortNum(0) && HasLostLid(before.info, info)) return ExploreAgain(port.node, now);
+  tables_.OnPortInfo(port, static_cast<uint8_t>(before.info.port_state),
+                     static_cast<uint8_t>(info.port_state));
   ground_.builder.SetPortInfo(port, info);
   if (port.port == PortNum(0)) return;
   const bool up = ground_.builder.node(port.node)->port(port.port).IsUp();
@@ -227,11 +253,18 @@ void Survey::OnLink(PortRef port, const mad::Completion& completion, Instant now
     OnPort(port, completion, now);
 }
 
+void Survey::OnDescription(NodeIndex node, const mad::Completion& completion) {
+  if (!IsOk(completion)) return;
+  const std::string before = ground_.builder.node(node)->description;
+  ground_.builder.SetDescription(node, DescriptionIn(completion));
+  if (ground_.builder.node(node)->description != before) Touch(node);
+}
+
 void Survey::Lose(PortRef port, PortRef peer) {
   changed_.insert(port.node);
   explorer_.OnLinkLost(port);
   if (!peer.IsNone() && ground_.builder.node(peer.node) != nullptr) changed_.insert(peer.node);
-  if (found_.Lose(port, peer)) unconfirmed_.push_back(peer);
+  if (found_.Lose(port, peer)) peers_.unread.push_back(peer);
 }
 
 void Survey::Touch(NodeIndex node) {
@@ -246,7 +279,7 @@ void Survey::Explore(PortRef port, Instant now) {
 // ---- peers
 
 void Survey::OnConfirm(PortRef port, const mad::Completion& completion, Instant now) {
-  asked_peers_.erase(port);
+  peers_.asked.erase(port);
   if (IsOk(completion))
     OnPort(port, completion, now);
   else
@@ -267,18 +300,18 @@ void Survey::CrossExamine(NodeIndex silent) {
 }
 
 void Survey::AskPeers(Instant now) {
-  for (PortRef peer : std::exchange(unconfirmed_, {})) {
+  for (PortRef peer : std::exchange(peers_.unread, {})) {
     const fabric::Node* node = ground_.builder.node(peer.node);
     // The peer is known to be down too, or was read already.
     if (node == nullptr || !ground_.devices.Has(peer.node) || !node->port(peer.port).IsUp() ||
-        !asked_peers_.insert(peer).second)
+        !peers_.asked.insert(peer).second)
       continue;
     ReadPort(peer, Ask::kConfirm);
-    confirm_deadline_ = now + ground_.options.sweep.survey_patience;
+    peers_.deadline = now + ground_.options.sweep.survey_patience;
   }
-  if (now < confirm_deadline_) return;
-  confirm_deadline_ = kNever;
-  std::vector<PortRef> late(asked_peers_.begin(), asked_peers_.end());
+  if (now < peers_.deadline) return;
+  peers_.deadline = kNever;
+  std::vector<PortRef> late(peers_.asked.begin(), peers_.asked.end());
   std::sort(late.begin(), late.end());
   for (PortRef peer : late) CrossExamine(peer.node);
 }
@@ -293,6 +326,7 @@ void Survey::Repath() {
 // ---- progress
 
 void Survey::Advance(Instant now) {
+  advanced_ = now;
   Repath();
   AskPeers(now);
   ReleaseLevels(now);
@@ -300,7 +334,7 @@ void Survey::Advance(Instant now) {
 
 Instant Survey::NextDeadline() const {
   const bool waiting = !levels_.empty() || (found_.lost_something && reads_out() > 0);
-  return waiting ? std::min(confirm_deadline_, level_deadline_) : confirm_deadline_;
+  return waiting ? std::min(peers_.deadline, level_deadline_) : peers_.deadline;
 }
 
 bool Survey::HasChanges(Instant now) const {
@@ -309,13 +343,22 @@ bool Survey::HasChanges(Instant now) const {
 }
 
 SurveyChanges Survey::TakeChanges() {
-  // Unresponsive although links lead to it.
   if (done())
     for (NodeIndex node : std::exchange(silent_, {}))
-      if (ground_.builder.node(node) != nullptr)
-        found_.changes.needs_sweep =
-            fmt::format("switch {} does not answer", ground_.builder.node(node)->guid());
+      if (ground_.builder.node(node) != nullptr) OnUnresponsive(node);
   return found_.Take();
+}
+
+// Its neighbours' ports have been read, and links lead to it.
+void Survey::OnUnresponsive(NodeIndex node) {
+  if (!MayStayUnresponsive(ground_, node, advanced_)) {
+    found_.changes.needs_sweep =
+        fmt::format("switch {} does not answer", ground_.builder.node(node)->guid());
+  } else if (MarkUnresponsive(ground_, node, advanced_)) {
+    Touch(node);
+    found_.paths_dirty = true;  // Routes through it may not work.
+    Repath();
+  }
 }
 
 bool Survey::IsAt(NodeIndex node) const {
@@ -326,7 +369,7 @@ bool Survey::IsAt(NodeIndex node) const {
 }
 
 bool Survey::done() const {
-  return outstanding_ == 0 && levels_.empty() && unconfirmed_.empty() && !found_.paths_dirty;
+  return outstanding_ == 0 && levels_.empty() && peers_.unread.empty() && !found_.paths_dirty;
 }
 
 }  // namespace fabricd::sweep

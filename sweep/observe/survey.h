@@ -21,6 +21,7 @@
 
 #include "sweep/observe/explorer.h"
 #include "sweep/observe/findings.h"
+#include "sweep/observe/state_tables.h"
 #include "sweep/observe/suspects.h"
 
 namespace fabricd::sweep {
@@ -55,7 +56,7 @@ class Survey {
   std::vector<Unread> TakeUnread() { return std::move(unread_); }
 
  private:
-  enum class Ask : uint8_t { kSwitchInfo, kCleared, kStates, kPort, kLink, kConfirm };
+  enum class Ask : uint8_t { kSwitchInfo, kCleared, kStates, kPort, kLink, kDescription, kConfirm };
 
   void Submit(mad::SmpRequest request, Ask ask, PortRef subject);
   void LoseKnown(NodeIndex node);
@@ -63,13 +64,16 @@ class Survey {
   void ReadSwitch(NodeIndex node);
   void ExploreAgain(NodeIndex node, Instant now);
   void ReadPorts(NodeIndex node);
+  void ReadAllPorts(NodeIndex node);
   void ReadPort(PortRef port, Ask ask);
   void OnSwitchInfo(NodeIndex node, const mad::Completion& completion, Instant now);
   void OnStates(NodeIndex node, const mad::Completion& completion);
   void OnPort(PortRef port, const mad::Completion& completion, Instant now);
   void OnLink(PortRef port, const mad::Completion& completion, Instant now);
+  void OnDescription(NodeIndex node, const mad::Completion& completion);
   void OnConfirm(PortRef port, const mad::Completion& completion, Instant now);
   void Lose(PortRef port, PortRef peer);
+  void OnUnresponsive(NodeIndex node);
   void Touch(NodeIndex node);
   void Explore(PortRef port, Instant now);
   void Repath();
@@ -88,12 +92,18 @@ class Survey {
   size_t outstanding_ = 0;                             // All requests, including confirmations.
   size_t confirms_out_ = 0;
   absl::flat_hash_map<NodeIndex, uint32_t> reads_of_;  // Number of pending reads; no entry: none.
-  std::vector<PortRef> unconfirmed_;  // Peers of lost links, not read yet; then moved to:
-  absl::flat_hash_set<PortRef> asked_peers_;
-  Instant confirm_deadline_ = kNever;
+  // Peers of lost links.
+  struct Peers {
+    std::vector<PortRef> unread;
+    absl::flat_hash_set<PortRef> asked;
+    Instant deadline = kNever;
+  };
+  Peers peers_;
   absl::flat_hash_set<NodeIndex> examined_, asked_managements_;
   std::vector<NodeIndex> silent_;  // Switches that did not respond.
+  Instant advanced_{};             // Time of the last Advance().
   absl::flat_hash_set<NodeIndex> changed_;
+  StateTables tables_;
   Findings found_;
   std::vector<Unread> unread_;
 };

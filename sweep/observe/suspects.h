@@ -24,11 +24,12 @@ namespace fabricd::sweep {
 
 // The scope of one survey.
 struct SurveyTask {
-  std::vector<NodeIndex> switches;  // Read all ports of these. Sorted.
-  std::vector<PortRef> ports;       // Switch ports to probe through. Sorted.
-  std::vector<PortRef> links;       // Switch ports whose state is read. Sorted.
-  std::string cause;                // Of the first report.
-  Instant since = kNever;           // Of the first report.
+  std::vector<NodeIndex> switches;   // Read all ports of these. Sorted.
+  std::vector<PortRef> ports;        // Switch ports to probe through. Sorted.
+  std::vector<PortRef> links;        // Switch ports whose state is read. Sorted.
+  std::vector<NodeIndex> described;  // Switches whose NodeDescription is read. Sorted.
+  std::string cause;                 // Of the first report.
+  Instant since = kNever;            // Of the first report.
   // Read and program the ports again in full, not only their states.
   bool thorough = false;
 };

@@ -61,7 +61,7 @@ std::vector<Wanted> EndPortsInOrder(const fabric::FabricSnapshot& snapshot, uint
 // this run.
 class LidSpace {
  public:
-  LidSpace() : used_(kLidEnd, false) { used_[0] = true; }
+  explicit LidSpace(Lid last) : used_(kLidEnd, false), last_(last.value()) { used_[0] = true; }
 
   static bool IsValid(Lid base, uint8_t lmc) {
     const uint32_t count = 1u << lmc;
@@ -78,26 +78,36 @@ class LidSpace {
   }
   // Returns LID 0 if the space is full.
   Lid FindFree(uint8_t lmc) {
+    const Lid found = FindFreeAfter(last_, lmc);
+    if (found || last_ == 0) return found;
+    last_ = 0;
+    std::fill(std::begin(next_), std::end(next_), 0u);
+    return FindFreeAfter(last_, lmc);
+  }
+
+ private:
+  Lid FindFreeAfter(uint32_t after, uint8_t lmc) {
     const uint32_t step = 1u << lmc;
     uint32_t& from = next_[lmc];
-    for (from = std::max(from, step); from + step <= kLidEnd; from += step)
+    for (from = std::max({from, step, (after + step) / step * step}); from + step <= kLidEnd;
+         from += step)
       if (IsFree(Lid(static_cast<uint16_t>(from)), lmc)) return Lid(static_cast<uint16_t>(from));
     return Lid(0);
   }
 
- private:
   std::vector<bool> used_;
+  uint32_t last_;          // LIDs up to this one come last.
   uint32_t next_[8] = {};  // Where the next search by LMC starts: LIDs are never freed in a run.
 };
 
 }  // namespace
 
 LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records,
-                         uint8_t lmc, bool lmc_enhanced_port0) {
+                         uint8_t lmc, bool lmc_enhanced_port0, Lid maybe_held) {
   FABRICD_CHECK(lmc <= 7, "lmc {}", lmc);
   LidAssignment result;
   const std::vector<Wanted> wanted = EndPortsInOrder(snapshot, lmc, lmc_enhanced_port0);
-  LidSpace space;
+  LidSpace space(maybe_held);
   for (const auto& [guid, record] : records) space.Take(record.base_lid, record.lmc);
 
   auto assign = [&](const Wanted& want, Lid base) {

@@ -5,7 +5,8 @@
 //   2. The LID that the device has, if it is valid and free: a running fabric is taken over as it
 // is.
 //   3. The lowest free aligned range that no record claims. The record of an absent port is kept,
-// because the port may return. If no LID is left, the port stays without one.
+// because the port may return. LIDs up to `maybe_held` are assigned last: nodes that do not respond
+// may have them. If no LID is left, the port stays without one.
 #pragma once
 
 #include <vector>
@@ -31,7 +32,7 @@ struct LidAssignment {
 
 // `lmc` is that of CA and router ports. Switches have 0, enhanced port 0s `lmc` if requested.
 LidAssignment AssignLids(const fabric::FabricSnapshot& snapshot, const LidRecords& records,
-                         uint8_t lmc, bool lmc_enhanced_port0);
+                         uint8_t lmc, bool lmc_enhanced_port0, Lid maybe_held = Lid(0));
 
 // Whether both have the same end ports, as far as AssignLids() uses them. Then it returns the same
 // table for both, if each port in the first one has a record by now. The cost depends on the

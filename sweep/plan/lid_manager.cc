@@ -10,6 +10,19 @@
 
 namespace fabricd::sweep {
 
+namespace {
+
+// Of the LinearFDBTops.
+Lid HighestTop(const fabric::FabricSnapshot& snapshot) {
+  uint16_t top = 0;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    if (node.switch_info) top = std::max(top, node.switch_info->linear_fdb_top);
+  });
+  return std::min(Lid(top), kMaxUnicastLid);
+}
+
+}  // namespace
+
 LidManager::LidManager(const CoreOptions& options, OpenQuestions& questions,
                        const std::vector<LidRecord>& records)
     : options_(options), questions_(questions), table_(std::make_shared<fabric::LidTable>()) {
@@ -21,8 +34,11 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
   if (assigned_for_ != nullptr && SameEndPorts(*assigned_for_, *snapshot)) return true;
   Cancel();
   problems.Remove(ProblemKind::kNoLid);
+  // At a takeover, tables may lead to nodes that do not respond.
+  const bool is_first = !table_->top();
+  if (is_first && fabric::HasUnknownNeighbours(*snapshot)) maybe_held_ = HighestTop(*snapshot);
   LidAssignment assignment =
-      AssignLids(*snapshot, records_, options_.lmc, options_.lmc_enhanced_port0);
+      AssignLids(*snapshot, records_, options_.lmc, options_.lmc_enhanced_port0, maybe_held_);
   for (const PortRef port : assignment.without) {
     const fabric::Node& node = *snapshot->node(port.node);
     problems.Add(ProblemKind::kNoLid, ProblemSubject::Of(node, port.port),
@@ -30,7 +46,7 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
   }
   // When a port leaves, perhaps for a while, LinearFDBTop must not change on all switches. A port
   // that arrives must be covered by it.
-  assignment.table.KeepTop(table_->top());
+  assignment.table.KeepTop(is_first ? maybe_held_ : table_->top());
   const Lid top = assignment.table.top();
   const bool fits = top <= table_->top() || PortConfig::TopsSuffice(*snapshot, top);
   table_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));

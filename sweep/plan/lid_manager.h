@@ -54,6 +54,7 @@ class LidManager {
   OpenQuestions& questions_;
   LidRecords records_;    // Durable or not.
   LidRecords undurable_;  // Records that are not durable yet.
+  Lid maybe_held_{0};  // Nodes that did not respond at the takeover may have LIDs up to this one.
   std::shared_ptr<const fabric::LidTable> table_;
   // The snapshot that the table was made for. Null: the next Update() must assign.
   std::shared_ptr<const fabric::FabricSnapshot> assigned_for_;

@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/plan/planner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/breakage.h"
 #include "sweep/device/corrupt.h"
 
 namespace fabricd::sweep {
+namespace {
+
+bool HasUnresponsiveSwitch(const fabric::FabricSnapshot& snapshot) {
+  bool has = false;
+  snapshot.ForEachNode(
+      [&](const fabric::Node& node) { has |= node.IsSwitch() && node.unresponsive; });
+  return has;
+}
+
+}  // namespace
 
 ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
                                   std::shared_ptr<const fabric::LidTable> lids,
                                   fabric::Intent intent, routing::ReplanGoal goal,
                                   const DeviceTable& devices, Instant now) {
-  if (now >= IdealDue())
+  const bool had_fixed_tables = std::exchange(has_fixed_tables_, HasUnresponsiveSwitch(*snapshot));
+  // As after any other change: links that have just come up are not ACTIVE yet.
+  if (had_fixed_tables && !has_fixed_tables_ && ideal_at_ != kNever)
+    ideal_at_ = std::max(ideal_at_, now + options_.sweep.settle_after);
+  if (!has_fixed_tables_ && now >= IdealDue())
     goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
+  // Its table cannot be written, so nothing moves that need not.
+  if (has_fixed_tables_) goal = std::min(goal, routing::ReplanGoal::kWhole);
   may_reoptimise_ = true;
   questions_.Drop<OrderTables>();
   before_ = plan();
@@ -25,7 +42,10 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
   const bool is_clear =
       waits && plan() && !plan()->order.empty() && devices.applied().Holds(*plan());
-  if (plan() && !is_clear)
+  const bool takes_over = !plan() && fabric::HasUnknownNeighbours(*snapshot_);
+  const bool forgets =
+      IsBroken(Breakage::kUnresponsiveLost) && fabric::HasUnknownNeighbours(*snapshot_);
+  if (((plan() && !is_clear) || takes_over) && !forgets)
     task.applied = std::make_shared<const routing::AppliedTables>(devices.applied().Tables());
   return task;
 }

@@ -56,7 +56,8 @@ class Planner {
 
   // When the next plan is due. kNever: the plan is ideal, or no other may be requested now.
   Instant NextStepTime() const {
-    return may_reoptimise_ ? std::min(whole_at_, IdealDue()) : kNever;
+    if (!may_reoptimise_) return kNever;
+    return has_fixed_tables_ ? whole_at_ : std::min(whole_at_, IdealDue());
   }
   // New nodes were found. While more arrive, as when a site is switched on, the ideal plan waits
   // until none has arrived for `settle_after`: a whole plan for every few of them would move paths
@@ -94,6 +95,8 @@ class Planner {
   Instant whole_at_ = kNever;  // When the plan without pending pairs is due.
   bool may_reoptimise_ = false, other_wishes_ = false;
   bool has_answer_ = false;
+  // Some switch does not respond, as of the last question. The ideal plan waits for the next one.
+  bool has_fixed_tables_ = false;
 };
 
 }  // namespace fabricd::sweep

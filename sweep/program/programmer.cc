@@ -83,7 +83,12 @@ bool Programmer::FeedQueue() {
 }
 
 void Programmer::Send(const WorkItem& item) {
-  if (!sender_.MayReach(item)) return;
+  if (!sender_.MayReach(item)) {
+    const fabric::Node* node = ground_.builder.node(item.node);
+    if (node != nullptr && node->unresponsive && IsPromised(item.work))
+      record_.NoteUnsent(item.node);
+    return;
+  }
   if (auto request = writers_.QueuedOf(item.work).Next(item))
     sender_.Submit(*std::move(request), item);
 }

@@ -233,7 +233,7 @@ wire::SmpData ReadBack::SettingsIn(const wire::PortInfo& info) {
 std::optional<wire::SmpData> ReadBack::Held(const Table& table) {
   const NodeIndex index = table.port.node;
   const fabric::Node* node = builder_.node(index);
-  if (node == nullptr || !devices_.Has(index) ||
+  if (node == nullptr || node->unresponsive || !devices_.Has(index) ||
       devices_.applied().IsBusy(table.port, AttributeOf(table.kind)))
     return std::nullopt;
   const auto block_of = [&](const auto* blocks) -> std::optional<wire::SmpData> {

@@ -12,8 +12,8 @@
 // A device that keeps differing is rewritten at growing intervals. Samples skip it for kFirstWait
 // after a difference, then for twice as long each time, up to kLongestWait, until it has been
 // correct for as long. So a device whose responses prove nothing, or that another SM writes to,
-// costs at most one repair per kLongestWait. Requested heavy sweeps always read it. Until the samples
-// have found it correct for that long, a device that differed more than once is a problem.
+// costs at most one repair per kLongestWait. Requested heavy sweeps always read it. Until the
+// samples have found it correct for that long, a device that differed more than once is a problem.
 //
 // Samples take at most AuditOptions::rate SMPs in a second. Without `repairs`, a difference is
 // reported and the confirmed values stay, so nothing is written.

@@ -28,13 +28,17 @@ std::vector<GoneNodes::Change> GoneNodes::Note(const fabric::FabricSnapshot& bef
   std::vector<Change> changes;
   before.ForEachNotShared(after, [&](NodeIndex index) {
     const fabric::Node* was = before.node(index);
-    if (after.node(index) != nullptr) {
+    if (const fabric::Node* is = after.node(index)) {
       gone_.erase(index);
-      if (was == nullptr) changes.push_back({index, false});
+      if (was == nullptr)
+        changes.push_back({index, Change::What::kAppeared});
+      else if (was->unresponsive != is->unresponsive)
+        changes.push_back(
+            {index, is->unresponsive ? Change::What::kUnresponsive : Change::What::kResponds});
     } else if (was != nullptr) {
       gone_[index] = {fabric::DisplayName(*was),
                       {was->guid(), was->IsSwitch(), was->description, PeersOf(*was, before), now}};
-      changes.push_back({index, true});
+      changes.push_back({index, Change::What::kVanished});
     }
   });
   std::sort(changes.begin(), changes.end(),

@@ -18,10 +18,11 @@ namespace fabricd::sweep {
 class GoneNodes {
  public:
   struct Change {
+    enum class What : uint8_t { kAppeared, kVanished, kUnresponsive, kResponds };
     NodeIndex node;
-    bool gone = false;  // False: it has appeared.
+    What what = What::kAppeared;
   };
-  // Returns the nodes that appeared or disappeared, by index. The cost depends on the differences.
+  // Returns what has become of nodes, by index. The cost depends on the differences.
   std::vector<Change> Note(const fabric::FabricSnapshot& before,
                            const fabric::FabricSnapshot& after, Instant now);
   std::vector<policy::GoneNode> List() const;  // By GUID.

@@ -215,14 +215,34 @@ std::string Remediation::HoldsOnOwnLink() const {
   return holds.empty() ? "" : ": " + holds;
 }
 
+namespace {
+
+struct NodeEvent {
+  const char* type;
+  Severity severity;
+  const char* message;
+};
+
+// By GoneNodes::Change::What.
+constexpr NodeEvent kNodeEvents[] = {
+    {"NodeAppeared", Severity::kInfo, "it has come"},
+    {"NodeVanished", Severity::kWarning, "no link leads to it any more"},
+    {"SmaUnresponsive", Severity::kWarning,
+     "it does not respond to management while its link is ACTIVE: its routes stay for now"},
+    {"SmaResponsive", Severity::kInfo, "it responds to management again"},
+};
+
+}  // namespace
+
 void Remediation::TellOfNodes(const std::vector<GoneNodes::Change>& changes, Instant now) {
   for (const GoneNodes::Change& change : changes) {
+    const NodeEvent& what = kNodeEvents[static_cast<size_t>(change.what)];
     fabric::FabricEvent event;
-    event.type = change.gone ? "NodeVanished" : "NodeAppeared";
-    event.severity = change.gone ? Severity::kWarning : Severity::kInfo;
+    event.type = what.type;
+    event.severity = what.severity;
     event.subject = gone_.NameOf({change.node, PortNum(0)}, *fabric_.snapshot);
     event.node = gone_.GuidOf(change.node, *fabric_.snapshot);
-    event.message = change.gone ? "no link leads to it any more" : "it has come";
+    event.message = what.message;
     event.at = now;
     effects_.events.push_back(std::move(event));
   }

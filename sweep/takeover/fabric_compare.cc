@@ -80,6 +80,8 @@ class ReportBuilder {
         if (port.known) AddPort(node, ref, port);
       if (node.IsSwitch() && node.switch_info) AddSwitch(node);
       if (fabric::IsAggregationNode(node)) List(report_.aggregation_nodes, node.guid());
+      if (input_.applied.adaptive_routing().Of(node.index) == AdaptiveRouting::State::kOn)
+        List(report_.adaptive_routing, node.guid());
       // A host lists the switch ports that enforce for it too.
       for (const PortKeys::Write& write : keys_.Writes(node, [](auto&&...) {}))
         if (write.port.node == node.index) ++SetsOf(wire::AttributeId::kPKeyTable).sets;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/stable_hash.h"
+#include "sweep/device/m_keys.h"
 #include "sweep/takeover/fabric_compare.h"
 #include "sweep/write/port_keys.h"
 
@@ -90,9 +91,8 @@ class RiskFinder {
     if (lids.base && info.lmc != lids.lmc && !(ours && Has(record.lmcs, info.lmc)))
       Add(TakeoverRisk::kLmc, fmt::format("{}", info.lmc), fmt::format("{}", lids.lmc), node,
           ref.port);
-    const auto own = sm.m_key_by_guid.find(port.guid);
-    const MKey wanted = own == sm.m_key_by_guid.end() ? sm.m_key : own->second;
-    if (info.m_key != wanted && !ours)
+    const MKey wanted = WantedMKey(sm, port.guid);
+    if (info.m_key != wanted && !ours && !IsFormerMKey(sm, port.guid, info.m_key))
       Add(TakeoverRisk::kMKey, WordOf(info.m_key),
           wanted && info.m_key ? "another" : WordOf(wanted), node, ref.port);
     if (info.m_key_protect_bits != sm.m_key_protect_bits &&

@@ -35,7 +35,7 @@ struct TakeoverRecord {
 
 // Adds `value` as the newest, and drops the oldest if there are more than `most`.
 template <typename T>
-void NoteNewest(std::vector<T>& list, const T& value, size_t most = TakeoverRecord::kMost) {
+void NoteNewest(std::vector<T>& list, T value, size_t most = TakeoverRecord::kMost) {
   std::erase(list, value);
   list.push_back(value);
   if (list.size() > most) list.erase(list.begin());

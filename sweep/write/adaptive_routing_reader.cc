@@ -17,7 +17,8 @@ void AdaptiveRoutingReader::List(ProgramStage stage, WorkQueue& queue) {
     const bool is_fresh = node.switch_info->linear_fdb_top == 0;
     if (state == State::kOn)  // It may have been switched off since.
       queue.Add({node.index, 0, PortNum(0), Work::kReadAdaptiveRouting});
-    else if (state == State::kUnknown && !is_fresh && wire::HasNvidiaSmps(node.info.vendor_id))
+    else if (state == State::kUnknown && !is_fresh &&
+             wire::IsAdaptiveSwitch(node.info.vendor_id, node.info.device_id))
       queue.Add({node.index, 0, PortNum(0), Work::kReadCapabilities});
     else
       known.Put(node.index, State::kNone);

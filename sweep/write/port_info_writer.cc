@@ -26,6 +26,7 @@ uint64_t RefusalOf(const PortWish& wish, const wire::PortInfo& seen) {
     info.diag_code = 0;
     info.capability_mask = 0;      // IsSM changes; its consequences are in `wish`.
     info.local_port = PortNum(0);  // The port that the request arrived at.
+    info.reserved = {};            // Some firmware changes bits that mean nothing.
     wire::SmpData bytes{};
     info.Encode(bytes);
     return bytes;
@@ -51,6 +52,32 @@ UnexpectedChange FindChange(const fabric::Node& node, const WorkItem& item,
   const bool restart =
       (item.work == Work::kReadPort && HasLostLid(before, now)) || (!node.IsSwitch() && bounced);
   return {bounced || is_up != node.port(item.port).IsUp(), restart};
+}
+
+bool LacksSpeeds(const wire::PortInfo& before, const wire::PortInfo& now) {
+  const auto lacks = [](uint8_t was, uint8_t is) { return (was & ~is) != 0; };
+  return ActiveSpeed(now) < ActiveSpeed(before) ||
+         lacks(before.link_speed_supported, now.link_speed_supported) ||
+         lacks(before.link_speed_enabled, now.link_speed_enabled) ||
+         lacks(before.link_speed_ext_supported, now.link_speed_ext_supported) ||
+         lacks(before.link_speed_ext_enabled, now.link_speed_ext_enabled) ||
+         lacks(before.link_speed_ext_supported2, now.link_speed_ext_supported2) ||
+         lacks(before.link_speed_ext_enabled2, now.link_speed_ext_enabled2);
+}
+
+// A response to a Set does not lower the speeds of a link that has not trained again: the device
+// has only left out what it shows to a Get. They would be written with the next Set.
+void KeepSpeeds(const wire::PortInfo& before, wire::PortInfo& now) {
+  if (!LacksSpeeds(before, now)) return;
+  now.link_speed_active = before.link_speed_active;
+  now.link_speed_supported = before.link_speed_supported;
+  now.link_speed_enabled = before.link_speed_enabled;
+  now.link_speed_ext_active = before.link_speed_ext_active;
+  now.link_speed_ext_supported = before.link_speed_ext_supported;
+  now.link_speed_ext_enabled = before.link_speed_ext_enabled;
+  now.link_speed_ext_active2 = before.link_speed_ext_active2;
+  now.link_speed_ext_supported2 = before.link_speed_ext_supported2;
+  now.link_speed_ext_enabled2 = before.link_speed_ext_enabled2;
 }
 
 }  // namespace
@@ -150,7 +177,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Next(const WorkItem& item) {
     case Work::kActivate: return ChangeState(item, PortState::kArmed, PortState::kActive);
     case Work::kDisable: return ChangePhysicalState(item, PortPhysicalState::kDisabled);
     case Work::kEnable: return ChangePhysicalState(item, PortPhysicalState::kPolling);
-    case Work::kReadPort: return ReadOfPort(ground_.devices, item.ref());
+    case Work::kReadPort: return ReadOfPort(ground_.devices, NodeOf(item), item.port);
     default: return std::nullopt;
   }
 }
@@ -164,6 +191,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
     ground_.record.NoteUnconfigured(item.ref());
     return std::nullopt;
   }
+  NoteDifferentVls(item.ref(), *seen);
   const bool came_up = port.info.port_state == PortState::kInit;
   const auto wish = ground_.config.Configure(
       *ground_.desired.snapshot, *ground_.desired.lids, node, item.port,
@@ -182,6 +210,24 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
   if (!node.IsSwitch() || item.port == PortNum(0))
     ground_.devices.ExpectMKey(item.ref(), ground_.devices.ConfiguredMKey(port.guid));
   return ground_.devices.Set(item.ref(), wish->modifier, wish->info);
+}
+
+// Such a link stays up as it is, because jobs run over it. It gets equal numbers when it trains
+// again.
+void PortInfoWriter::NoteDifferentVls(PortRef ref, const fabric::Port& port) {
+  const fabric::Port* peer =
+      port.peer.IsNone() ? nullptr : ground_.desired.snapshot->port(port.peer);
+  const auto is_active = [](const fabric::Port& end) {
+    return end.known && end.info.port_state == PortState::kActive;
+  };
+  if (peer == nullptr || ref > port.peer || !is_active(port) || !is_active(*peer) ||
+      port.info.operational_vls == peer->info.operational_vls)
+    return;
+  ground_.record.AddProblem(
+      ref, ProblemKind::kOperationalVlsDiffer,
+      fmt::format("has {} VLs and its peer {}; the link is left as it is until it trains again",
+                  wire::DataVls(port.info.operational_vls),
+                  wire::DataVls(peer->info.operational_vls)));
 }
 
 // A value that was read since may show that the Set is done, or that the link has changed.
@@ -237,6 +283,13 @@ void PortInfoWriter::OnAnswer(const WorkItem& item, const mad::Completion& compl
   auto info = wire::PortInfo::Decode(completion.response.data);
   if (item.work == Work::kConfigurePort) RevealMKey(NodeOf(item), port, info);
   const UnexpectedChange change = FindChange(NodeOf(item), item, info);
+  const wire::PortInfo& before = NodeOf(item).port(item.port).info;
+  if (completion.method == wire::Method::kSet && !change.link &&
+      info.port_state >= PortState::kInit)
+    KeepSpeeds(before, info);
+  // Some devices answer with the state from before the Set.
+  if (IsStateChange(item.work) && !change.link && info.port_state == before.port_state)
+    restarts_.ReadAgain(port);
   ground_.builder.SetPortInfo(port, info);
   if (change.restart) restarts_.OnRestart(item.node);
   if (change.link) ground_.record.rereads().NoteChanged(item.node);

@@ -41,6 +41,7 @@ class PortInfoWriter final : public QueuedWriter {
   bool TakeFailure(const WorkItem& item, const mad::Completion& completion);
   void RevealMKey(const fabric::Node& node, PortRef port, wire::PortInfo& info) const;
   void CheckConfigured(const WorkItem& item, const wire::PortInfo& info);
+  void NoteDifferentVls(PortRef ref, const fabric::Port& port);
   void NoteIgnored(PortRef port, const wire::PortInfo& wanted, const wire::PortInfo& kept);
 
   const PortKeys& keys_;

@@ -60,7 +60,9 @@ bool RequestSender::Withdraw(const WorkItem& item) {
 }
 
 bool RequestSender::MayReach(const WorkItem& item) const {
-  return devices_.Has(item.node) && !silent_.contains(RouteOf(item));
+  const fabric::Node* node = builder_.node(item.node);
+  return devices_.Has(item.node) && !silent_.contains(RouteOf(item)) &&
+         (node == nullptr || !node->unresponsive);
 }
 
 PortRef RequestSender::RouteOf(const WorkItem& item) const {

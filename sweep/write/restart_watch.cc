@@ -3,8 +3,9 @@
 
 namespace fabricd::sweep {
 
-mad::SmpRequest ReadOfPort(const DeviceTable& devices, PortRef port) {
-  return devices.Get(port, wire::AttributeId::kPortInfo, port.port.value());
+mad::SmpRequest ReadOfPort(const DeviceTable& devices, const fabric::Node& node, PortNum port) {
+  return devices.Get({node.index, port}, wire::AttributeId::kPortInfo,
+                     PortConfig::ModifierOf(node, port));
 }
 
 void RestartWatch::Check(NodeIndex node, bool expected) {
@@ -22,7 +23,7 @@ void RestartWatch::OnRestart(NodeIndex node) {
 
 void RestartWatch::ReadAgain(PortRef port) {
   ground_.record.rereads().Await(port);
-  ground_.sender.Submit(ReadOfPort(ground_.devices, port),
+  ground_.sender.Submit(ReadOfPort(ground_.devices, *ground_.builder.node(port.node), port.port),
                         {port.node, 0, port.port, Work::kReadPort});
 }
 

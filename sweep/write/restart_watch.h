@@ -34,7 +34,7 @@ class RestartWatch {
   absl::flat_hash_set<NodeIndex> lid_set_;
 };
 
-// A Get of the port's PortInfo.
-mad::SmpRequest ReadOfPort(const DeviceTable& devices, PortRef port);
+// A Get of the port's PortInfo. REQUIRES: `node` is the port's.
+mad::SmpRequest ReadOfPort(const DeviceTable& devices, const fabric::Node& node, PortNum port);
 
 }  // namespace fabricd::sweep

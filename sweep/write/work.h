@@ -120,6 +120,13 @@ constexpr bool IsOfSwitch(Work work) {
   }
 }
 
+// Whether it is listed only where a value differs, and is not done until that is written: operators
+// rely on it.
+constexpr bool IsPromised(Work work) {
+  return work == Work::kSetPKeys || work == Work::kSetGuids || work == Work::kDisable ||
+         work == Work::kEnable;
+}
+
 // One request to be made. What `block` and `port` mean depends on the work:
 //   LFT, P_Keys, GUIDs   the block, and the port whose table it is (LFT: port 0)
 //   MFT                  the block of MLIDs, and the position of the 16 ports as `port`

@@ -62,7 +62,7 @@ class Hostile {
     simulation_.manager(sm_).tamper = nullptr;
     simulation_.Start(sm_);
     simulation_.manager(sm_).log.clear();
-    const bool up = simulation_.RunUntilUp(sm_);
+    const bool up = RunUntilUp();
     std::string log;
     for (const auto& record : simulation_.manager(sm_).log) log += record.text + "\n";
     FABRICD_CHECK(up, "{}", log);
@@ -71,6 +71,16 @@ class Hostile {
                                sim::LidFaults(fabric), sim::Loops(fabric)}) {
       FABRICD_CHECK(faults.empty(), "{}", fmt::join(faults, "\n"));
     }
+  }
+
+  // Devices that lied may have been left with settings of nobody. Then the takeover is held, and an
+  // operator accepts it.
+  bool RunUntilUp() {
+    const auto& manager = simulation_.manager(sm_);
+    const auto is_held = [&] { return manager.view->sm.is_held && manager.view->takeover; };
+    simulation_.RunUntil([&] { return manager.core->subnet_up() || is_held(); }, kHostileTime);
+    if (is_held()) simulation_.Post(sm_, sweep::AcceptTakeover{1, manager.view->takeover->id});
+    return simulation_.RunUntilUp(sm_);
   }
 
   // False: the MAD is lost.

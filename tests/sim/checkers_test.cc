@@ -39,6 +39,7 @@ struct Case {
   uint32_t window_max = 128;  // Requests in flight.
   bool watch_tables = false;
   uint64_t first_seed = 1;  // The faults of some seeds leave nothing to find.
+  const char* topology = "superpod:sus=1,hosts=4,rails=2";
   friend void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 };
 
@@ -109,6 +110,15 @@ constexpr Case kCases[] = {
      128,
      true,
      2},
+    {"UnresponsiveKept",
+     Breakage::kUnresponsiveLost,
+     "transient cut",
+     "-> LID [0-9]+ and ",
+     {{&sim::Faults::silences, 4}, {&sim::Faults::silence_s, 120}, {&sim::Faults::phase_s, 150}},
+     128,
+     true,
+     1,
+     "torus:dims=3x4,hosts=1"},
     {"Holds",
      Breakage::kHoldsForgotten,
      "holds",
@@ -153,7 +163,7 @@ sim::RunResult RunWith(const Case& of, Breakage which, uint64_t seed) {
     options.faults[i] = {of_every_seed, of_every_seed, of_every_seed};
   }
   breakage = which;
-  sim::RunResult result = sim::RunSeed(**sim::Generate("superpod:sus=1,hosts=4,rails=2"), options);
+  sim::RunResult result = sim::RunSeed(**sim::Generate(of.topology), options);
   breakage = Breakage::kNone;
   return result;
 }

@@ -117,6 +117,18 @@ TEST_F(AdaptiveLeftOn, ItCanBeAccepted) {
   EXPECT_THAT(harness_.manager(sm).view->problems, SaysSo());
 }
 
+TEST_F(AdaptiveLeftOn, AnObserverReportsTheSwitches) {
+  LeaveOn(sim::ShadowLft::kForever);
+  sweep::CoreOptions options;
+  options.sm.mode = SmMode::kObserve;
+  const size_t sm = TakeOver(options);
+  std::vector<Guid> guids;
+  for (const NodeIndex leaf : leaves_) guids.push_back(harness_.fabric().device(leaf)->guid());
+  const auto report = harness_.manager(sm).view->takeover;
+  ASSERT_NE(report, nullptr);
+  EXPECT_THAT(report->adaptive_routing, testing::UnorderedElementsAreArray(guids));
+}
+
 TEST_F(AdaptiveLeftOn, ASwitchThatIsNotAskedCostsNothing) {
   harness_.fabric().SetPerformanceOfAll({});  // Without these attributes.
   const size_t sm = TakeOver();

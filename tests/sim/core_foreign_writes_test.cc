@@ -113,11 +113,11 @@ TEST_F(ForeignWrites, AreReportedWithDeviceTableAndEntries) {
   std::string held, shown;
   for (const uint8_t port : before.port) held += fmt::format("{:02x}", port);
   for (size_t i = 0; i < before.port.size(); ++i) shown += "01";
-  EXPECT_THAT(event.facts,
-              ElementsAre(Pair("table", "LinearForwardingTable"), Pair("port", "0"),
-                          Pair("block", "0"), Pair("held", held), Pair("shown", shown),
-                          Pair("blocks", "1"), Pair("entries", fmt::format("{}", differing)),
-                          Pair("times", "1")));
+  EXPECT_THAT(
+      event.facts,
+      ElementsAre(Pair("table", "LinearForwardingTable"), Pair("port", "0"), Pair("block", "0"),
+                  Pair("held", held), Pair("shown", shown), Pair("blocks", "1"),
+                  Pair("entries", fmt::format("{}", differing)), Pair("times", "1")));
 }
 
 TEST_F(ForeignWrites, AreRepairedByARequestedHeavySweep) {

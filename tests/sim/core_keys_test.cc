@@ -50,10 +50,23 @@ class CoreKeys : public testing::Test {
     sm.former_m_key_secrets = {sm.m_key_secret};
     sm.m_key_secret = secret;
   }
-  // Starts a manager, to be ended by Kill().
-  size_t Manage(sweep::CoreOptions options) {
+  static bool IsHeld(const sim::Manager& manager) {
+    return manager.view->sm.is_held && manager.view->takeover != nullptr;
+  }
+  // Starts a manager with a store of its own. A takeover that is held is accepted: the one before
+  // had other settings.
+  size_t StartAndAccept(sweep::CoreOptions options) {
     const size_t sm = simulation_->Add(std::move(options));
+    const sim::Manager& manager = simulation_->manager(sm);
     simulation_->Start(sm);
+    simulation_->RunUntil([&] { return manager.view->sm.Manages() || IsHeld(manager); });
+    if (IsHeld(manager))
+      simulation_->Post(sm, sweep::AcceptTakeover{1, manager.view->takeover->id});
+    return sm;
+  }
+  // To be ended by Kill().
+  size_t Manage(sweep::CoreOptions options) {
+    const size_t sm = StartAndAccept(std::move(options));
     EXPECT_TRUE(simulation_->RunUntilUp(sm)) << LogOf(simulation_->manager(sm));
     EXPECT_THAT(sim::PortsNotActive(simulation_->fabric()), IsEmpty());
     EXPECT_THAT(sim::BrokenPairs(simulation_->fabric()), IsEmpty());
@@ -80,6 +93,13 @@ class CoreKeys : public testing::Test {
       EXPECT_EQ(info.m_key_protect_bits, sm.m_key_protect_bits);
       EXPECT_EQ(info.m_key_violations, 0) << fmt::format("{}", guid);
     });
+  }
+  size_t CountKeysOf(const std::string& secret) {
+    size_t count = 0;
+    ForEachEndPort([&](Guid guid, const wire::PortInfo& info) {
+      count += info.m_key == sweep::DeriveMKey(secret, guid);
+    });
+    return count;
   }
   PortRef Host(const std::string& name) { return *simulation_->fabric().FindHostPort(name); }
 
@@ -176,12 +196,17 @@ TEST_F(CoreKeys, ASecretIsReplacedWithoutAPortThatIsLockedOut) {
     options.sm.neighbors = fabric::NeighborsOf(*simulation_->manager(first).view->snapshot);
     Kill(first);
     Replace(options.sm, kNextSecret);
-    // It dies while some ports have the new keys and others have not.
-    const size_t dying = simulation_->Add(options);
-    simulation_->manager(dying).kill_at = 150;
-    simulation_->Start(dying);
+    sweep::CoreOptions slow = options;
+    slow.smp.window_initial = slow.smp.window_max = slow.smp.window_floor = 2;
+    const size_t dying = StartAndAccept(slow);
+    simulation_->manager(dying).tamper = [this, dying](mad::IncomingMad&) {
+      sim::Manager& manager = simulation_->manager(dying);
+      if (!manager.kill_at && CountKeysOf(kNextSecret) > 0) manager.kill_at = manager.mads_sent + 1;
+      return true;
+    };
     simulation_->RunFor(seconds(5));
     ASSERT_EQ(simulation_->manager(dying).core, nullptr);
+    ASSERT_GT(CountKeysOf(kSecret), 0u) << "it dies while some have the former key";
     const size_t last = Manage(options);
     ForEachEndPort([&](Guid guid, const wire::PortInfo& info) {
       EXPECT_EQ(info.m_key, sweep::DeriveMKey(kNextSecret, guid));
@@ -200,9 +225,8 @@ TEST_F(CoreKeys, ALostAnswerToTheSetOfAKeyLosesNoPort) {
   Replace(options.sm, kNextSecret);
   const size_t sm = simulation_->Add(options);
   std::set<MKey> former;
-  ForEachEndPort([&](Guid guid, const wire::PortInfo&) {
-    former.insert(sweep::DeriveMKey(kSecret, guid));
-  });
+  ForEachEndPort(
+      [&](Guid guid, const wire::PortInfo&) { former.insert(sweep::DeriveMKey(kSecret, guid)); });
   auto lost = std::make_shared<std::set<std::string>>();
   simulation_->manager(sm).tamper = [lost, former](mad::IncomingMad& mad) {
     const auto smp = wire::Smp::Decode(
@@ -234,7 +258,13 @@ TEST_F(CoreKeys, TheKeysOfAnotherManagerAreTakenOver) {
   options.sm.neighbors =
       fabric::NeighborsOf(*simulation_->manager(other).view->snapshot);  // and neighbors.
   Kill(other);
-  Manage(options);
+  const size_t sm = simulation_->Add(options);
+  const sim::Manager& manager = simulation_->manager(sm);
+  simulation_->Start(sm);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return IsHeld(manager); }))
+      << "keys of another manager are replaced only by permission";
+  simulation_->Post(sm, sweep::AcceptTakeover{1, manager.view->takeover->id});
+  ASSERT_TRUE(simulation_->RunUntilUp(sm)) << LogOf(manager);
   ForEachEndPort([&](Guid guid, const wire::PortInfo& info) {
     EXPECT_EQ(info.m_key, sweep::DeriveMKey(kSecret, guid));
   });

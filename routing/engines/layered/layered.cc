@@ -204,22 +204,22 @@ class GraphRouter {
     std::iota(by_lid.begin(), by_lid.end(), 0u);
     std::sort(by_lid.begin(), by_lid.end(),
               [&](uint32_t a, uint32_t b) { return targets[a].lid < targets[b].lid; });
-    const bool has_lanes = variant.ways.lanes > 1;
-    std::vector<std::shared_ptr<Row>> rows(graph_.size()), levels(has_lanes ? graph_.size() : 0);
+    const bool has_vls = variant.ways.lanes > 1;
+    std::vector<std::shared_ptr<Row>> rows(graph_.size()), levels(has_vls ? graph_.size() : 0);
     std::vector<std::vector<Lid>> unserved(graph_.size());
     const size_t tasks = (graph_.size() + kSwitchesPerTask - 1) / kSwitchesPerTask;
     builder_.parallel().For(tasks, [&](size_t task) {
       const auto begin = static_cast<uint32_t>(task * kSwitchesPerTask);
       const uint32_t end = std::min(begin + kSwitchesPerTask, graph_.size());
       WriteRows(variant, by_lid, begin, end, rows, unserved);
-      if (has_lanes) WriteLevels(variant, by_lid, begin, end, levels);
+      if (has_vls) WriteLevels(variant, by_lid, begin, end, levels);
     });
     if (variant.settings.up_down)
       Balance(graph_, levels_, chosen_.order, chosen_.costs, input_.options.balance, rows,
               builder_.parallel());
     builder_.AddRows(graph_, variant.ways.ordered ? chosen_.order : Order{}, std::move(rows),
                      unserved);
-    if (has_lanes) builder_.AddServiceLevels(graph_, variant.ways.lanes, std::move(levels));
+    if (has_vls) builder_.AddServiceLevels(graph_, variant.ways.lanes, std::move(levels));
   }
   // Switches are written together because their bytes of one target are neighbours.
   void WriteRows(const Variant& variant, const std::vector<uint32_t>& by_lid, uint32_t begin,

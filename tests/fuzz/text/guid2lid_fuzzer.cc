@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/check.h"
+#include "fabric/neighbors.h"
 #include "store/guid2lid.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -19,5 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 1; i < keys.keys.size(); ++i) {
     FABRICD_CHECK(keys.keys[i - 1].port_guid < keys.keys[i].port_guid);
   }
+
+  size_t skipped = 0;
+  const fabricd::fabric::Neighbors neighbors = fabricd::fabric::ParseNeighbors(text, &skipped);
+  FABRICD_CHECK(neighbors.size() + skipped <= 2 * size + 2);
+  for (const auto& [port, neighbor] : neighbors) FABRICD_CHECK(port.first && neighbor);
   return 0;
 }

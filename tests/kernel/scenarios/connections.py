@@ -87,7 +87,7 @@ def storm_takeover(guest):
     guest.start_standby(3)
     begin_storm(guest, inside, 400, 8)
     guest.breakage_point()
-    # Without its cable: the kernel of a living host refuses what is asked for a process that ended.
+    # Without its cable: the kernel of a running host refuses what is asked for a process that ended.
     node, port = guest.place_of(0)
     guest.console(f"unlink {node} {port}")
     guest.stop("sm", 9)

@@ -74,7 +74,7 @@ security:
   viewers: ["dns:prometheus.example", "spiffe://cluster/ns/monitoring"]
 sweep:
   light_interval: 200ms
-  heavy_interval: 10m
+  heavy_interval: 20m
   on_trap: false
 routing:
   roots: []
@@ -89,7 +89,7 @@ routing:
   EXPECT_EQ(config.sm.m_key_protect, 2);
   EXPECT_EQ(config.smp.timeout, milliseconds(1500));
   EXPECT_EQ(config.sweep.light_interval, milliseconds(200));
-  EXPECT_EQ(config.sweep.heavy_interval, std::chrono::minutes(10));
+  EXPECT_EQ(config.sweep.heavy_interval, std::chrono::minutes(20));
   EXPECT_FALSE(config.sweep.on_trap);
   EXPECT_THAT(config.routing.chain, ElementsAre("up_down"));
   // What was not written keeps its default.

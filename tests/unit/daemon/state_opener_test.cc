@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/record/learned_window.h"
 #include "tests/unit/store/temp_dir.h"
 
 namespace fabricd::daemon {
@@ -130,6 +131,29 @@ TEST_F(StateOpenerTest, AnEmptyStateObservesAndOneOfAMasterGoesOnManaging) {
   EXPECT_EQ(Open()->mode(), SmMode::kManage);
   config_.mode = "observe";
   EXPECT_EQ(Open()->mode(), SmMode::kObserve);
+}
+
+TEST_F(StateOpenerTest, TheWindowOfSmpsIsTheLearnedOne) {
+  config_.lid.guid2lid_file = WriteFile("guid2lid", "0x0000000000000010 0x0005 0x0005\n");
+  {
+    const auto state = Open();
+    ASSERT_NE(state, nullptr);
+    const mad::EngineOptions first = state->Load(config_)->core.options.smp;
+    EXPECT_TRUE(first.first_contact) << "LIDs were imported";
+    EXPECT_EQ(first.window_max, 32u);
+    LearnedWindow window([&](auto job) { return state->Post(std::move(job)); });
+    window.Note(44, Instant());
+    state->StopWriting();
+    state->StopListing();
+  }
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  const mad::EngineOptions smp = state->Load(config_)->core.options.smp;
+  EXPECT_FALSE(smp.first_contact);
+  EXPECT_EQ(smp.window_initial, 44u);
+  EXPECT_EQ(smp.window_max, 128u);
+  config_.smp.window = 32;
+  EXPECT_EQ(state->Load(config_)->core.options.smp.window_initial, 32u);
 }
 
 TEST_F(StateOpenerTest, Guid2LidSeedsAnEmptyStoreOnly) {

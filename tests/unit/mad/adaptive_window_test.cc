@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mad/queue_delay.h"
+
 namespace fabricd::mad {
 namespace {
 
@@ -116,6 +118,37 @@ TEST_F(AdaptiveWindowTest, SuspectsGetAQuarterAtLeastHalfOfTheFloor) {
   EXPECT_EQ(AdaptiveWindow(options_).suspect_limit(), 4u);
   options_.window_initial = options_.window_floor = 1;
   EXPECT_EQ(AdaptiveWindow(options_).suspect_limit(), 1u);
+}
+
+TEST_F(AdaptiveWindowTest, TheFirstContactWithAFabricStartsLow) {
+  options_.first_contact = true;
+  EXPECT_EQ(AdaptiveWindow(options_).size(), 8u);
+  options_.window_first = 12;
+  EXPECT_EQ(AdaptiveWindow(options_).size(), 12u);
+  options_.window_initial = 10;
+  EXPECT_EQ(AdaptiveWindow(options_).size(), 10u);
+}
+
+TEST_F(AdaptiveWindowTest, ARoundThatMostlyQueuedDoesNotGrowIt) {
+  AdaptiveWindow window(options_);
+  const auto round = [&](uint32_t queued) {
+    window.OnFull();
+    for (uint32_t n = 0; n < 32; ++n) window.OnAnswer(false, n < queued);
+  };
+  round(17);
+  EXPECT_EQ(window.size(), 32u);
+  round(16);
+  EXPECT_EQ(window.size(), 36u);
+}
+
+TEST(QueueDelay, AResponseThatIsFarLaterThanTheFastestOfItsHopsHasQueued) {
+  using std::chrono::microseconds;
+  QueueDelay delay(microseconds(500));
+  EXPECT_FALSE(delay.Note(3, microseconds(100)));
+  EXPECT_FALSE(delay.Note(3, microseconds(700)));
+  EXPECT_TRUE(delay.Note(3, microseconds(701)));
+  EXPECT_FALSE(delay.Note(4, microseconds(701))) << "the first over so many hops";
+  EXPECT_FALSE(QueueDelay(Duration::zero()).Note(3, std::chrono::seconds(1)));
 }
 
 }  // namespace

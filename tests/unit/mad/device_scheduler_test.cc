@@ -94,6 +94,19 @@ TEST_F(DeviceSchedulerTest, ASuspectDeviceHasOneInFlight) {
   EXPECT_THAT(SendAll(), ElementsAre(1));
 }
 
+TEST_F(DeviceSchedulerTest, AtTheFirstContactADeviceHasOneInFlightUntilItHasAnsweredSome) {
+  options_.first_contact = true;
+  options_.device_trial = 2;
+  for (uint32_t number = 0; number < 4; ++number) Submit(0, number);
+  EXPECT_THAT(SendAll(), ElementsAre(0));
+  suspects_.OnAnswer(0, Instant());
+  End(0);
+  EXPECT_THAT(SendAll(), ElementsAre(1));
+  suspects_.OnAnswer(0, Instant());
+  End(1);
+  EXPECT_THAT(SendAll(), ElementsAre(2, 3));
+}
+
 TEST_F(DeviceSchedulerTest, RequestsBehindOneEgressPortOfTheFirstSwitchShareALimit) {
   Submit(0, 0, {1, 7, 1});
   Submit(1, 1, {1, 7, 2});

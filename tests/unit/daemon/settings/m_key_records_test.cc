@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
+#include "fabric/snapshot_builder.h"
 #include "store/memory_store.h"
 #include "tests/unit/store/temp_dir.h"
 

@@ -29,7 +29,7 @@ class DiscoveryTest : public ObserveTest {
     Start();
     Run(*discovery_);
     EXPECT_TRUE(discovery_->done());
-    discovery_->Finish();
+    discovery_->Finish(wire_.now);
     return *discovery_;
   }
   // What is behind these ports.
@@ -39,7 +39,7 @@ class DiscoveryTest : public ObserveTest {
     discovery_->StartBeyond(ports, local_, wire_.now);
     Run(*discovery_);
     EXPECT_TRUE(discovery_->done());
-    discovery_->Finish();
+    discovery_->Finish(wire_.now);
     return *discovery_;
   }
   // A PortInfo answer that is this.
@@ -380,6 +380,7 @@ TEST_F(DiscoveryTest, ProbesBeyondALinkThatIsLostAreGivenUpAtOnce) {
   const auto take = [&](const mad::Completion& each) { discovery_->OnCompletion(each, wire_.now); };
   wire_.Step(take);
   EXPECT_FALSE(discovery_->done());
+  builder_.Unlink(KnownPort(0x11, 2));
   discovery_->OnLinkLost(KnownPort(0x11, 2));
   const Instant before = wire_.now;
   wire_.Step(take);
@@ -424,9 +425,21 @@ TEST_F(DiscoveryTest, AnswersOfANodeThatASurveyHasDroppedMeanwhileAreIgnored) {
             });
   EXPECT_TRUE(is_dropped);
   EXPECT_TRUE(discovery_->done());
-  discovery_->Finish();
+  discovery_->Finish(wire_.now);
   EXPECT_EQ(NodeOf(0x109), nullptr);
   EXPECT_THAT(discovery_->found(), IsEmpty());
+}
+
+// ---- extended speeds
+
+// A device may hide them from a requester that does not say that it knows them.
+TEST_F(DiscoveryTest, AHostThatOffersExtendedSpeedsIsAskedForThem) {
+  EditTruth(truth_.Host(0),
+            [](wire::PortInfo& info) { info.capability_mask |= wire::kCapIsExtendedSpeeds; });
+  DiscoverAll();
+  EXPECT_EQ(wire_.CountOf("Get PortInfo 0x1 of 0x100"), 1u);
+  EXPECT_EQ(wire_.CountOf("Get PortInfo 0x80000001 of 0x100"), 1u) << "the SM's own port";
+  EXPECT_EQ(wire_.CountOf("Get PortInfo 0x80000001 of 0x101"), 0u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class LightSweepTest : public ObserveTest {
     wire_.sent.clear();
     sweep_.emplace(builder_.Build(), devices_, engine_, sms_, unread_, were_unresponsive_);
     EXPECT_FALSE(sweep_->done());
-    sweep_->Start();
+    sweep_->Start(options_.sweep, wire_.now);
     wire_.Run([] {}, [&](const mad::Completion& each) { sweep_->OnCompletion(each); });
     EXPECT_TRUE(sweep_->done());
     return *sweep_;
@@ -116,6 +116,26 @@ TEST_F(LightSweepTest, ASwitchWithoutARouteIsNotAsked) {
   devices_.Remove(Known(0x11));
   Sweep();
   EXPECT_THAT(wire_.Texts(), ElementsAre("Get SwitchInfo 0x0 of 0x10"));
+}
+
+TEST_F(LightSweepTest, ANodeThatIsKnownNotToRespondIsNamedWhenItDoesOrHasNotForLong) {
+  const NodeIndex host = Known(0x103), leaf = Known(0x11);
+  for (const NodeIndex node : {host, leaf}) MarkUnresponsive(ground_, node, wire_.now);
+  Silence(0x11);
+  EXPECT_THAT(Sweep().changed(), IsEmpty()) << "nothing is asked behind it";
+  MarkResponsive(ground_, leaf);
+  Silence(0x103);
+  EXPECT_THAT(Sweep().changed(), IsEmpty());
+  wire_.now += options_.sweep.unresponsive_grace;
+  EXPECT_THAT(Sweep().changed(),
+              ElementsAre(Pair(KnownPort(0x11, 2), StartsWith("a neighbour has not responded"))));
+  AnswerAll();
+  MarkUnresponsive(ground_, leaf, wire_.now);
+  EXPECT_THAT(Sweep().changed(),
+              ElementsAre(Pair(KnownPort(0x11, 0), std::string("a switch responds again"))));
+  MarkResponsive(ground_, leaf);
+  EXPECT_THAT(Sweep().changed(),
+              ElementsAre(Pair(KnownPort(0x11, 2), std::string("a neighbour responds again"))));
 }
 
 }  // namespace

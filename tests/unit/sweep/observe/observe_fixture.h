@@ -112,7 +112,7 @@ class ObserveTest : public testing::Test {
     Discovery discovery(ground_, PortNum(1), Activity::kDiscovery);
     discovery.Start(wire_.now);
     Run(discovery);
-    discovery.Finish();
+    discovery.Finish(wire_.now);
     local_ = discovery.local();
     remote_sms_ = discovery.remote_sms();
     wire_.sent.clear();

@@ -94,6 +94,80 @@ TEST_F(SurveyTest, OneTableOfStatesStandsForAllPortsThatAreAsTheyWere) {
   EXPECT_TRUE(survey_->Changed(Known(0x10)));
 }
 
+TEST_F(SurveyTest, ATableThatShowsNoChangeIsNotTrustedBeforeItHasShownOne) {
+  HaveStateTables();
+  const auto old = [](const Sent& sent) {  // As if nothing had happened: all are ACTIVE or DOWN.
+    wire::SwitchPortStateTable table;
+    table.state.fill(static_cast<uint8_t>(wire::PortState::kDown));
+    for (size_t port : {1, 2, 36})
+      table.state[port] = static_cast<uint8_t>(wire::PortState::kActive);
+    Reaction reaction;
+    if (sent.smp.attribute != wire::AttributeId::kSwitchPortStateTable) return reaction;
+    reaction.shows.emplace();
+    table.Encode(*reaction.shows);
+    return reaction;
+  };
+  wire_.react = old;
+  Cut(SwitchPort(0, 2));
+  EditSwitch(0, [](wire::SwitchInfo& info) { info.port_state_change = true; });
+  Run(Look({Known(0x10)}));
+  EXPECT_EQ(wire_.CountOf("Get PortInfo"), 36u);
+  EXPECT_TRUE(survey_->Changed(Known(0x10)));
+  EXPECT_EQ(devices_.table_trust(Known(0x10)), DeviceTable::TableTrust::kWrong);
+  Run(Look({Known(0x10)}));
+  EXPECT_EQ(wire_.CountOf("Get SwitchPortStateTable"), 0u) << "it has missed a change";
+}
+
+TEST_F(SurveyTest, ATableThatHasShownAChangeIsTrusted) {
+  HaveStateTables();
+  Cut(SwitchPort(0, 2));
+  Run(Look({Known(0x10)}));
+  EXPECT_EQ(devices_.table_trust(Known(0x10)), DeviceTable::TableTrust::kRight);
+  EditSwitch(0, [](wire::SwitchInfo& info) { info.port_state_change = true; });
+  Run(Look({Known(0x10)}));
+  EXPECT_EQ(wire_.CountOf("Get PortInfo"), 0u);
+}
+
+TEST_F(SurveyTest, ReservedBitsOfSwitchInfoThatChangeAreNoChange) {
+  EditSwitch(0, [](wire::SwitchInfo& info) { info.reserved[63] = 0x55; });
+  EXPECT_FALSE(Run(Look({Known(0x10)})).HasChanges(wire_.now));
+}
+
+TEST_F(SurveyTest, TheDescriptionOfASwitchIsReadAgainWhereItIsReported) {
+  truth_.builder.SetDescription(truth_.switches[0], "leaf0-renamed");
+  SurveyTask task = Look({Known(0x10)});
+  task.described = {Known(0x10)};
+  Run(task);
+  EXPECT_EQ(NodeOf(0x10)->description, "leaf0-renamed");
+  EXPECT_TRUE(survey_->Changed(Known(0x10)));
+  EXPECT_FALSE(Run(task).HasChanges(wire_.now));
+}
+
+// ---- switches that do not respond
+
+TEST_F(SurveyTest, ASwitchThatDoesNotRespondStaysWhileItsLinkIsActive) {
+  Silence(0x11);
+  Run(Look({Known(0x11)}));
+  EXPECT_EQ(wire_.CountOf("Get PortInfo 0x24 of 0x10"), 1u);
+  const SurveyChanges changes = survey_->TakeChanges();
+  EXPECT_EQ(changes.needs_sweep, "");
+  EXPECT_THAT(GuidsOf(changes.touched), ElementsAre(0x11u));
+  EXPECT_TRUE(NodeOf(0x11)->unresponsive);
+  EXPECT_TRUE(Run(Look({Known(0x11)})).TakeChanges().empty()) << "known already";
+  wire_.now += options_.sweep.unresponsive_grace;
+  EXPECT_THAT(Run(Look({Known(0x11)})).TakeChanges().needs_sweep, HasSubstr("does not answer"));
+  AnswerAll();
+  EXPECT_THAT(GuidsOf(Run(Look({Known(0x11)})).TakeChanges().touched), ElementsAre(0x11u));
+  EXPECT_FALSE(NodeOf(0x11)->unresponsive);
+}
+
+TEST_F(SurveyTest, ASwitchThatDoesNotRespondIsLostWithItsLastActiveLink) {
+  Silence(0x11);
+  SetLink(SwitchPort(0, 36), wire::PortState::kInit);
+  Run(Look({Known(0x11)}));
+  EXPECT_EQ(NodeOf(0x11), nullptr);
+}
+
 TEST_F(SurveyTest, ATableOfStatesThatCannotBeReadNeedsASweep) {
   HaveStateTables();
   wire_.react = [](const Sent& sent) {
@@ -228,6 +302,7 @@ TEST_F(SurveyTest, ALossIsAResultAlthoughADeadSwitchKeepsTheSurveyWaiting) {
 }
 
 TEST_F(SurveyTest, WhereASwitchDoesNotAnswerItsNeighboursAreAskedForTheirEnds) {
+  options_.sweep.unresponsive_grace = Duration::zero();
   Silence(0x11);
   Survey& survey = Run(Look({Known(0x11)}));
   EXPECT_EQ(wire_.CountOf("Get PortInfo 0x24 of 0x10"), 1u);

@@ -139,6 +139,26 @@ TEST_F(PlannerTest, TheIdealPlanWaitsWhileNodesKeepComingForFiveMinutesAtMost) {
   EXPECT_EQ(planner_.NextStepTime(), kBegin + 10s + 5min);
 }
 
+// Its table cannot be written, and no plan that it waits for may take the place of light sweeps.
+TEST_F(PlannerTest, TheIdealPlanWaitsForASwitchThatDoesNotRespond) {
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
+  const auto responding = snapshot_;
+  fabric_.builder.SetUnresponsive(fabric_.switches[0], true);
+  snapshot_ = fabric_.builder.Build();
+  EXPECT_EQ(Ask(ReplanGoal::kIdeal).goal, ReplanGoal::kWhole);
+  Give(Routes(8), ReplanGoal::kWhole);
+  EXPECT_EQ(planner_.NextStepTime(), kNever);
+  EXPECT_EQ(Ask(ReplanGoal::kUrgent, kBegin + 60s).goal, ReplanGoal::kUrgent);
+  Give(Routes(9), ReplanGoal::kWhole, kBegin + 60s);
+  snapshot_ = responding;
+  EXPECT_EQ(Ask(ReplanGoal::kUrgent, kBegin + 70s).goal, ReplanGoal::kUrgent)
+      << "its links may have come up just now";
+  Give(Routes(9), ReplanGoal::kWhole, kBegin + 70s);
+  EXPECT_EQ(planner_.NextStepTime(), kBegin + 80s);
+  EXPECT_EQ(Ask(ReplanGoal::kUrgent, kBegin + 80s).goal, ReplanGoal::kIdealIfHitless);
+}
+
 TEST_F(PlannerTest, APlanThatLeavesPairsPendingIsFollowedAtOnce) {
   Ask();
   Give(Routes(7), ReplanGoal::kIdeal);

@@ -43,7 +43,8 @@ class ReadBackTest : public testing::Test {
   // Returns the blocks that were read.
   std::vector<std::pair<NodeIndex, size_t>> Answer(size_t most = 1000) {
     std::vector<std::pair<NodeIndex, size_t>> read;
-    for (size_t answered = 0; answered < most;) {
+    size_t& answered = answered_ = 0;
+    while (answered < most) {
       read_back_.Feed(now_);
       std::vector<mad::OutgoingMad> sent;
       std::vector<mad::Completion> done;
@@ -89,6 +90,7 @@ class ReadBackTest : public testing::Test {
   std::map<std::pair<NodeIndex, size_t>, Entries> registers_;
   Instant now_{std::chrono::seconds(100)};
   size_t most_in_flight_ = 0;
+  size_t answered_ = 0;  // By the last Answer().
 };
 
 TEST_F(ReadBackTest, SamplesReachEveryBlock) {
@@ -133,7 +135,7 @@ TEST_F(ReadBackTest, ADifferenceIsRecordedAsAppliedAndTheWholeTableIsRead) {
   EXPECT_NE(bytes("held").substr(14, 2), "09");
 }
 
-TEST_F(ReadBackTest, WithoutRepairsADifferenceIsReportedAndWhatWasWrittenStaysWanted) {
+TEST_F(ReadBackTest, WithoutRepairsADifferenceIsReportedAndTheWantedRowStays) {
   audit_.repairs = false;
   const NodeIndex node = small_.switches[1];
   const uint8_t written = devices_.applied().Lft(node).row().block(0)[7];
@@ -151,18 +153,24 @@ TEST_F(ReadBackTest, SamplesKeepToTheirRate) {
   audit_.rate = 2;
   now_ += std::chrono::seconds(10);
   Sample();
-  EXPECT_THAT(Answer(), SizeIs(2)) << "a second's worth at once";
+  Answer();
+  EXPECT_EQ(answered_, 2u) << "a second's worth at once";
   EXPECT_GT(read_back_.next_feed(), now_);
-  EXPECT_THAT(Answer(), IsEmpty());
+  Answer();
+  EXPECT_EQ(answered_, 0u);
   now_ = read_back_.next_feed();
-  EXPECT_THAT(Answer(), SizeIs(1));
-  now_ += std::chrono::seconds(1);
-  EXPECT_THAT(Answer(), SizeIs(1));
+  Answer();
+  EXPECT_EQ(answered_, 1u);
+  for (int second = 0; second < 100 && !read_back_.HasResult(); ++second) {
+    now_ += std::chrono::seconds(1);
+    Answer();
+    EXPECT_LE(answered_, 2u);
+  }
   EXPECT_TRUE(read_back_.HasResult());
   EXPECT_EQ(read_back_.next_feed(), kNever);
 }
 
-TEST_F(ReadBackTest, WhatWasAskedForIsReadAtOnce) {
+TEST_F(ReadBackTest, ARequestedReadBackIgnoresTheRate) {
   audit_.rate = 1;
   read_back_.AddAll(snapshot_, false);
   EXPECT_THAT(Answer(), SizeIs(2 * kBlocks));

@@ -34,7 +34,7 @@ TEST_F(GoneNodesTest, ANodeThatLeavesIsRememberedWithItsNameAndNeighbours) {
   const auto changes = Note();
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_EQ(changes[0].node, leaf);
-  EXPECT_TRUE(changes[0].gone);
+  EXPECT_EQ(changes[0].what, GoneNodes::Change::What::kVanished);
   const auto list = gone_.List();
   ASSERT_THAT(list, SizeIs(1));
   EXPECT_EQ(list[0].node, Guid(0x10));
@@ -55,7 +55,7 @@ TEST_F(GoneNodesTest, ANodeThatComesBackIsForgottenAndCalledByItsNewName) {
   fabric_.builder.SetDescription(host, "renamed mlx5_0");
   const auto changes = Note();
   ASSERT_THAT(changes, SizeIs(1));
-  EXPECT_FALSE(changes[0].gone);
+  EXPECT_EQ(changes[0].what, GoneNodes::Change::What::kAppeared);
   EXPECT_THAT(gone_.List(), IsEmpty());
   EXPECT_THAT(gone_.NameOf({host, PortNum(0)}, *snapshot_), testing::HasSubstr("renamed"));
 }

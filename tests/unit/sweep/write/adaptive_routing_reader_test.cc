@@ -20,6 +20,7 @@ class AdaptiveRoutingReaderTest : public OneWriterTest<AdaptiveRoutingReader> {
     for (size_t i : {0, 1}) {
       wire::NodeInfo info = fabric_.builder.node(fabric_.switches[i])->info;
       info.vendor_id = 0x2C9;
+      info.device_id = 0xD2F0;
       fabric_.builder.PutNode(info);
       EditSwitch(i, [](wire::SwitchInfo& edited) { edited.linear_fdb_top = 10; });
     }
@@ -59,10 +60,14 @@ TEST_F(AdaptiveRoutingReaderTest, AsksCapableSwitchesAndDistrustsTheTablesOfThos
   EXPECT_THAT(List(kRead), IsEmpty());
 }
 
-TEST_F(AdaptiveRoutingReaderTest, AsksNeitherFreshSwitchesNorThoseOfOtherVendors) {
+TEST_F(AdaptiveRoutingReaderTest, AsksNeitherFreshSwitchesNorThoseThatMayNotKnowTheAttribute) {
   EditSwitch(0, [](wire::SwitchInfo& edited) { edited.linear_fdb_top = 0; });
   wire::NodeInfo info = fabric_.builder.node(fabric_.switches[1])->info;
   info.vendor_id = 0x1234;
+  fabric_.builder.PutNode(info);
+  EXPECT_THAT(List(kRead), IsEmpty());
+  info.vendor_id = 0x2C9;
+  info.device_id = 0xBD36;  // InfiniScale IV.
   fabric_.builder.PutNode(info);
   EXPECT_THAT(List(kRead), IsEmpty());
 }

@@ -58,11 +58,15 @@ TEST_F(RestartWatchTest, ASwitchWithoutALidOrThatIsGoneIsNotLookedAt) {
 }
 
 TEST_F(RestartWatchTest, EachPortOfAHostIsReadByItsOwnRoute) {
-  devices_.SetPortPath({fabric_.hosts[1], PortNum(2)}, {1, 2});
-  const auto request = ReadOfPort(devices_, {fabric_.hosts[1], PortNum(2)});
+  const PortRef port = fabric_.Host(1);
+  wire::PortInfo info = fabric_.builder.node(port.node)->port(port.port).info;
+  info.capability_mask |= wire::kCapIsExtendedSpeeds;
+  fabric_.builder.SetPortInfo(port, info);
+  devices_.SetPortPath(port, {1, 2});
+  const auto request = ReadOfPort(devices_, *fabric_.builder.node(port.node), port.port);
   EXPECT_EQ(request.attribute, wire::AttributeId::kPortInfo);
   EXPECT_EQ(request.method, wire::Method::kGet);
-  EXPECT_EQ(request.modifier, 2u);
+  EXPECT_EQ(request.modifier, 1 | wire::kSmSupportsExtendedSpeeds);
   EXPECT_EQ(request.path, (wire::DirectedPath{1, 2}));
 }
 

@@ -204,6 +204,7 @@ TEST(EventTypes, AreExactlyTheTypesInTheSources) {
   const std::regex made(R"re((?:Tell|TellOfLink|OfSubnet|EventOf)\(\s*"([A-Z]\w+)")re"
                         R"re(|(?:event\.|[ *])type = (?:[^;"]*\? )?"([A-Z]\w+)"(?: : "(\w+)")?)re"
                         R"re(|tell\([\w.>, -]+"([A-Z]\w+)"\))re"
+                        R"re(|\{"([A-Z]\w+)", Severity::k)re"
                         R"re(|gone = expired \? "(\w+)" : "(\w+)")re");
   std::set<std::string> types;
   for (const char* folder : {"sweep", "daemon", "policy"})
