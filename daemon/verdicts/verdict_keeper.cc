@@ -31,8 +31,6 @@ constexpr policy::WallMs kSeenStepMs = 10 * 60 * 1000;
 // Of a switch's links to other switches this share has to be left when one is drained.
 constexpr double kLeastLeft = 0.5;
 
-bool IsShown(Verdict verdict) { return verdict == Verdict::kSuspect || policy::IsBad(verdict); }
-
 bool IsMaster(const sweep::FabricView& view) {
   return view.sm.state == wire::SmState::kMaster && view.sweeps_done > 0;
 }

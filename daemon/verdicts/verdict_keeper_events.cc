@@ -4,6 +4,7 @@
 
 #include "daemon/verdicts/verdict_keeper.h"
 #include "fabric/port_name.h"
+#include "policy/verdict/why_text.h"
 
 namespace fabricd::daemon {
 
@@ -11,6 +12,12 @@ using policy::Stage;
 using policy::Verdict;
 using query::VerdictRecord;
 using query::VerdictView;
+
+namespace {
+
+bool IsShown(Verdict verdict) { return verdict == Verdict::kSuspect || policy::IsBad(verdict); }
+
+}  // namespace
 
 std::string VerdictKeeper::NameOf(PortRef port, const fabric::FabricSnapshot& snapshot) const {
   const fabric::Node* node = port.IsNone() ? nullptr : snapshot.node(port.node);
