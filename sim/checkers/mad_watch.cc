@@ -114,7 +114,10 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
                 smp->modifier,
                 now,
                 smp->data};
-  flying.is_repeat = IsRepeatedSet(program, flying);
+  // A retry is no new decision to write, also where a Get was answered since the attempt before.
+  const bool is_retry =
+      smp->method == wire::Method::kSet && !program.sent_sets.insert(smp->transaction_id()).second;
+  flying.is_repeat = is_retry || IsRepeatedSet(program, flying);
   NoteRepeat(program, flying);
   program.flying[smp->transaction_id()] = flying;
   const auto in_flight = [&] { return program.flying.size() - program.cut_off; };

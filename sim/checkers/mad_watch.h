@@ -94,6 +94,7 @@ class Watch : public SimObserver {
       Instant at;
     };
     absl::flat_hash_map<Key, Told> told;
+    absl::flat_hash_set<uint64_t> sent_sets;    // TransactionIDs: a second copy is a retry.
     absl::flat_hash_set<uint64_t> served_sets;  // TransactionIDs: a second copy is the network's.
     Instant last_set = Instant::min();
   };
