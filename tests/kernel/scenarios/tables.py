@@ -17,7 +17,9 @@ def count_path_records(hca):
 
 
 @scenario(Breakage(lose_all_of(1), "path records with lost segments"),
-          fails={"opensm": "the table does not come within the client's 10 s"})
+          fails={"fabricd": "after a lost segment the table does not come within the client's 10 s, although "
+                            "the kernel has a timeout of 250 ms and 7 retries; the cause is not found",
+                 "opensm": "the table does not come within the client's 10 s"})
 def lossy_tables(guest):
     """RMPP: a table of all path records is complete where one of a hundred packets is lost."""
     guest.plug_in(TREE)
