@@ -62,9 +62,11 @@ struct OutgoingMad {
   Agent agent = Agent::kSmpDirected;
   Address to;
   // Of a request: the timeout of this attempt, never zero: with 0 the kernel keeps no match and
-  // would drop the response (DESIGN §3). Of a response under RMPP: how long the kernel waits for an
-  // acknowledgement before it sends the window again, at most 2 s. When all is acknowledged it
-  // waits once more, for nothing, so such a response always comes back as kTimedOut. Else zero.
+  // would drop the response (DESIGN §3). Zero for all else. Of a response under RMPP it would be
+  // how long the kernel waits for an acknowledgement before it sends the window again; but up to
+  // 2 s, Linux 6.1 waits for ever after the first acknowledgement, and returns the response as
+  // kTimedOut even when all of it has arrived. With zero it waits 2 s each time, and the last
+  // acknowledgement ends it.
   Duration timeout{};
   // 256 bytes, or more for an RMPP payload that the kernel segments.
   std::vector<uint8_t> payload;  // SMPs and single-segment GMPs: exactly wire::kMadBytes.

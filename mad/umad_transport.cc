@@ -310,7 +310,7 @@ absl::Status UmadTransport::Send(const OutgoingMad& mad) {
   umad_set_pkey(umad, mad.to.pkey_index);
   umad_get_mad_addr(umad)->path_bits = mad.to.path_bits;
   if (mad.to.global) SetGlobalRoute(*mad.to.global, *umad_get_mad_addr(umad));
-  // A response under RMPP has a timeout too, but nothing that comes back for it ends a request.
+  // A response under RMPP may have a timeout, but nothing that comes back for it ends a request.
   const bool is_request =
       mad.timeout > Duration::zero() && (mad.payload[kMethodAt] & wire::kResponseBit) == 0;
   if (is_request) channel.outstanding.fetch_add(1, std::memory_order_relaxed);

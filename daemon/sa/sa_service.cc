@@ -35,10 +35,10 @@ constexpr size_t kLongestRequest = 16384;
 constexpr size_t kMethodAt = 3;
 // How long a view is held while a plan is being made, and while one is being written.
 constexpr std::chrono::seconds kLongestPlanning{10}, kLongestPush{1};
-// How long the kernel waits for the acknowledgement of a window of segments, and how often it sends
-// one again: two seconds without any progress, as where no timeout is named and nothing repeated.
-constexpr std::chrono::milliseconds kAcknowledgeTimeout{250};
-constexpr uint32_t kSegmentRetries = 7;
+// How often the kernel sends a window of segments again, two seconds after the last progress.
+// Answers name no timeout: up to two seconds, Linux's mad_rmpp.c does not renew it after the first
+// acknowledgement, and a later loss is never repaired.
+constexpr uint32_t kSegmentRetries = 3;
 // Who answers what had to wait goes before who computes, where the daemon may say so: an answer
 // takes microseconds, and all that a reroute takes of the processors is not to stand in front of
 // it.
@@ -234,10 +234,7 @@ void SaService::Send(const mad::IncomingMad& request, std::vector<uint8_t>& repl
   out.agent = mad::Agent::kSubnAdm;
   out.to = AnswerAddress(request.from);
   out.payload.swap(reply);
-  if (sa::IsUnderRmpp(out.payload)) {
-    out.timeout = kAcknowledgeTimeout;
-    out.retries = kSegmentRetries;
-  }
+  if (sa::IsUnderRmpp(out.payload)) out.retries = kSegmentRetries;
   const absl::Status sent = transport_.Send(out);
   reply.swap(out.payload);
   Count(sent.ok() ? counter : kSendFailed);
