@@ -20,7 +20,7 @@ class LearnedWindow {
   using Post = std::function<bool(std::function<void(store::Store&)>)>;
   static constexpr Duration kInterval = std::chrono::minutes(1);
 
-  // What was kept; nullopt: nothing, so this is the first contact with the fabric.
+  // The window that was kept. nullopt: none was, so this is the first contact with the fabric.
   static absl::StatusOr<std::optional<uint32_t>> Load(store::Store& store);
 
   explicit LearnedWindow(Post post) : post_(std::move(post)) {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MKeyRecords: what is durable of M_Keys, so that no restart locks the manager out of ports.
 //
-// The secret and the m_key of the configuration are stored before the core has them, so before
-// any port can have them. What was configured before stays, newest first: ports that were away when
-// they were replaced still have keys of those. And which end port is behind which port, because a
-// protected node answers nothing without the key of its GUID: written when the fabric has changed,
-// at most once a minute.
+// The secret and the m_key of the configuration are stored before the core gets them, and so before
+// a port can be given one. Former ones are kept too, newest first: a port that was away when they
+// were replaced still has its former key. The neighbors are kept because a protected node answers
+// nothing without the key of its GUID. They are written when the fabric has changed, at most once a
+// minute.
 #pragma once
 
 #include <functional>
