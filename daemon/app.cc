@@ -67,18 +67,12 @@ absl::Status App::Open(const RunOptions& run) {
   FABRICD_RETURN_IF_ERROR(OpenFabric());
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
-  FinishOptions(stored->core.options);
+  stored->core.options.takeover.accept = accept_takeover_;
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
   FABRICD_RETURN_IF_ERROR(OpenSa(std::move(stored->clients)));
   OpenTelemetry(run.once);
   FABRICD_RETURN_IF_ERROR(OpenCore(std::move(stored->core), run));
   return api_.Open(config_, state_->mode(), *this);
-}
-
-// What no file says.
-void App::FinishOptions(sweep::CoreOptions& options) const {
-  options.sm.mode = state_->mode();
-  options.takeover.accept = accept_takeover_;
 }
 
 absl::Status App::OpenFabric() {
@@ -230,9 +224,10 @@ bool App::OnTurn(const sweep::Core& core) {
     return false;
   }
   progress_->Report(core);
-  if (view()->subnet_up) window_.Note(core.statistics().window, ProcessClock::Now());
   exit_code_ = progress_->FindEnd(core);
-  if (const Instant now = ProcessClock::Now(); state_->m_keys().IsDue(now))
+  const Instant now = ProcessClock::Now();
+  if (view()->subnet_up) window_.Note(core.statistics().window, now);
+  if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   publisher_->Beat();
   return !stopping_ && !exit_code_;
@@ -313,8 +308,8 @@ void App::OnTransport(std::span<mad::Incoming> burst) {
 absl::Status App::ApplyConfig(const config::Config& wanted, ConfigKeeper::Apply how) {
   auto options = ToCoreOptions(wanted);
   if (!options.ok()) return options.status();
-  state_->m_keys().AddTo(options->sm);
-  FinishOptions(*options);
+  state_->Complete(*options);
+  options->takeover.accept = accept_takeover_;
   auto verdicts = ToVerdictOptions(wanted);
   if (!verdicts.ok()) return verdicts.status();
   std::optional<policy::PartitionRequest> partitions;

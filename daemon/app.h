@@ -113,7 +113,6 @@ class App final : public Backend {
   absl::Status Open(const RunOptions& run);
   absl::Status OpenFabric();
   absl::StatusOr<std::unique_ptr<mad::Transport>> OpenTransport();
-  void FinishOptions(sweep::CoreOptions& options) const;
   absl::Status OpenSa(std::unique_ptr<sa::SaState> clients);
   void OpenTelemetry(bool once);
   absl::Status OpenVerdicts(policy::StoredVerdicts stored);

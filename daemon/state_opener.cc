@@ -117,11 +117,10 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto m_keys = MKeyRecords::Open(*store_, config.sm);
   if (!m_keys.ok()) return m_keys.status();
   m_keys_ = *std::move(m_keys);
-  m_keys_.AddTo(options->sm);
+  Complete(*options);
   state.core.options = *std::move(options);
   auto records = store_->LoadLids();
   if (!records.ok()) return records.status();
-  state.core.options.sm.mode = mode_;
   state.core.lids = records->empty() ? std::move(seed_lids_) : *std::move(records);
   const auto learned = LearnedWindow::Load(*store_);
   if (!learned.ok()) return learned.status();
@@ -159,6 +158,11 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   state.core.groups = state.clients->Trees();
   state.core.aliases = state.clients->Aliases();
   return state;
+}
+
+void StateOpener::Complete(sweep::CoreOptions& options) const {
+  options.sm.mode = mode_;
+  m_keys_.AddTo(options.sm);
 }
 
 // What clients left with the SM before, where there was one and the store has nothing of clients.

@@ -53,6 +53,8 @@ class StateOpener {
     return thread_->PostWrite([this, job = std::move(job)] { job(*store_); });
   }
   MKeyRecords& m_keys() { return m_keys_; }
+  // Fills in what no file says: the mode, and M_Keys of before.
+  void Complete(sweep::CoreOptions& options) const;
   EventLog& events() { return *events_; }
   AuditLog& audit() { return *audit_; }
   const fabric::NodeNameMap& node_name_map() const { return node_name_map_; }

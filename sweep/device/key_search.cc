@@ -26,9 +26,7 @@ void KeySearch::NoteGone(Guid port_guid) {
 std::vector<MKey> KeySearch::Next(Cable cable, std::vector<MKey> likely) {
   std::vector<MKey> keys = std::move(likely);
   const auto add = [&](Guid guid) {
-    for (const MKey key : PossibleMKeys(*options_, guid))
-      if (key && keys.size() < kMostMKeys && std::find(keys.begin(), keys.end(), key) == keys.end())
-        keys.push_back(key);
+    for (const MKey key : PossibleMKeys(*options_, guid)) AddMKey(key, keys);
   };
   if (const auto found = found_.find(cable); found != found_.end())
     add(found->second);

@@ -51,22 +51,22 @@ bool IsFormerMKey(const SmOptions& options, Guid port_guid, MKey m_key) {
          });
 }
 
+void AddMKey(MKey m_key, std::vector<MKey>& keys) {
+  const bool is_new = std::find(keys.begin(), keys.end(), m_key) == keys.end();
+  if (m_key && is_new && keys.size() < kMostMKeys) keys.push_back(m_key);
+}
+
 std::vector<MKey> PossibleMKeys(const SmOptions& options, Guid port_guid) {
   std::vector<MKey> keys;
-  const auto add = [&](MKey key) {
-    const bool is_new = std::find(keys.begin(), keys.end(), key) == keys.end();
-    if (key && is_new && keys.size() < kMostMKeys) keys.push_back(key);
-  };
   if (port_guid) {
-    add(WantedMKey(options, port_guid));
+    AddMKey(WantedMKey(options, port_guid), keys);
     const auto own = options.m_key_by_guid.find(port_guid);
-    if (own != options.m_key_by_guid.end()) add(own->second);
-  }
-  if (port_guid)
+    if (own != options.m_key_by_guid.end()) AddMKey(own->second, keys);
     for (const std::string& secret : options.former_m_key_secrets)
-      add(DeriveMKey(secret, port_guid));
-  add(options.m_key);
-  for (const MKey former : options.former_m_keys) add(former);
+      AddMKey(DeriveMKey(secret, port_guid), keys);
+  }
+  AddMKey(options.m_key, keys);
+  for (const MKey former : options.former_m_keys) AddMKey(former, keys);
   if (keys.empty()) keys.push_back(MKey(0));
   return keys;
 }

@@ -26,9 +26,12 @@ MKey WantedMKey(const SmOptions& options, Guid port_guid);
 // keys of before are in its own store alone.
 bool IsFormerMKey(const SmOptions& options, Guid port_guid, MKey m_key);
 
+inline constexpr size_t kMostMKeys = 6;
+// Appends a key, unless it is 0, is there already, or there are kMostMKeys.
+void AddMKey(MKey m_key, std::vector<MKey>& keys);
+
 // What it may have, the likeliest first, each once: at least one and at most kMostMKeys.
 // A port of which the GUID is not known (0) can have none that is derived.
-inline constexpr size_t kMostMKeys = 6;
 std::vector<MKey> PossibleMKeys(const SmOptions& options, Guid port_guid);
 
 }  // namespace fabricd::sweep

@@ -182,7 +182,7 @@ wire::AttributeId ReadBack::AttributeOf(Kind kind) {
 }
 
 mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
-  const bool is_switch = builder_.node(table.port.node)->IsSwitch();
+  const fabric::Node& node = *builder_.node(table.port.node);
   uint32_t modifier = table.block;
   switch (table.kind) {
     case Kind::kForwarding:
@@ -195,13 +195,8 @@ mad::SmpRequest ReadBack::RequestFor(const Table& table) const {
       modifier = wire::PKeyTable::Modifier(table.port.port, table.block);
       break;
     case Kind::kMap:
-    case Kind::kArbitration: modifier = VlTableOf(table).Modifier(is_switch); break;
-    case Kind::kSettings:
-      modifier = table.port.port.value();
-      if (!is_switch &&
-          PortConfig::KnowsExtendedSpeeds(*builder_.node(table.port.node), table.port.port))
-        modifier |= wire::kSmSupportsExtendedSpeeds;
-      break;
+    case Kind::kArbitration: modifier = VlTableOf(table).Modifier(node.IsSwitch()); break;
+    case Kind::kSettings: modifier = PortConfig::ModifierOf(node, table.port.port); break;
   }
   mad::SmpRequest request = devices_.Get(table.port, AttributeOf(table.kind), modifier);
   request.priority = mad::kPriorities - 1;

@@ -66,7 +66,9 @@ class OpenSm(ibsim.Case):
         return tables
 
 
-class Election(OpenSm):
+class Recorded(OpenSm):
+    """With the wire oracle, where it is there: what fabricd sends can be read."""
+
     @classmethod
     def setUpClass(cls):
         cls.oracle = wire.Oracle() if os.path.isdir(wire.WIRE) else None
@@ -76,6 +78,8 @@ class Election(OpenSm):
         if cls.oracle:
             cls.oracle.remove()
 
+
+class Election(Recorded):
     def recorded(self, tweak=""):
         if not self.oracle:
             self.skipTest("%s is absent" % wire.WIRE)

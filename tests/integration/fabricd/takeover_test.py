@@ -13,23 +13,14 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import opensm_test  # noqa: E402
-from opensm_test import OUR_GUID, OURS, THEIR_GUID, ibsim, wire  # noqa: E402
+from opensm_test import OUR_GUID, OURS, THEIR_GUID, ibsim  # noqa: E402
 
 THEIR_PREFIX = "0xfec0000000000001"
 THEIR_CONF = "subnet_prefix %s\n" % THEIR_PREFIX
 
 
-class Beside(opensm_test.OpenSm):
+class Beside(opensm_test.Recorded):
     """Beside a running opensm, with the higher priority."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.oracle = wire.Oracle() if os.path.isdir(wire.WIRE) else None
-
-    @classmethod
-    def tearDownClass(cls):
-        if cls.oracle:
-            cls.oracle.remove()
 
     def recorded(self):
         if not self.oracle:
