@@ -13,10 +13,15 @@ static unsigned int ports = 1;
 module_param(ports, uint, 0444);
 MODULE_PARM_DESC(ports, "ports of each HCA (1 or 2)");
 
+/* Kernels that share a fabric have different ones: a frame names an HCA by its index alone. */
+static unsigned int first;
+module_param(first, uint, 0444);
+MODULE_PARM_DESC(first, "index of the first HCA");
+
 /* Locally administered, so that it is nobody's. */
 static unsigned long guid_base = 0x0253490000000000UL;
 module_param(guid_base, ulong, 0444);
-MODULE_PARM_DESC(guid_base, "node GUID of the first HCA; HCA i has 16 * i more, port p of it p more");
+MODULE_PARM_DESC(guid_base, "node GUID of HCA 0; HCA i has 16 * i more, port p of it p more");
 
 /* The place of an HCA. Only the worker registers and unregisters; all others ask it to. */
 struct slot {
@@ -34,6 +39,17 @@ static DECLARE_RWSEM(table_lock);
 static struct slot slots[SIMIB_MAX_HCAS];
 static struct workqueue_struct *workers;
 
+static u16 index_of(const struct slot *slot)
+{
+	return first + (slot - slots);
+}
+
+/* NULL: no such HCA. */
+static struct slot *slot_of(u16 index)
+{
+	return index >= first && index - first < hcas ? &slots[index - first] : NULL;
+}
+
 void simib_dispatch(const struct simib_events *events)
 {
 	struct ib_event event = {
@@ -48,10 +64,11 @@ void simib_dispatch(const struct simib_events *events)
 	}
 }
 
-static struct simib_hca *make_hca(u16 index)
+static struct simib_hca *make_hca(const struct slot *slot)
 {
 	struct simib_hca *hca = ib_alloc_device(simib_hca, ib);
-	u64 guid = READ_ONCE(slots[index].node_guid);
+	u64 guid = READ_ONCE(slot->node_guid);
+	u16 index = index_of(slot);
 	u32 i;
 
 	if (!hca)
@@ -92,14 +109,13 @@ static void put_in_place(struct slot *slot, struct simib_hca *hca)
 
 static int register_hca(struct slot *slot)
 {
-	u16 index = slot - slots;
-	struct simib_hca *hca = make_hca(index);
+	struct simib_hca *hca = make_hca(slot);
 	char name[IB_DEVICE_NAME_MAX];
 	int error;
 
 	if (!hca)
 		return -ENOMEM;
-	snprintf(name, sizeof(name), "simib%u", index);
+	snprintf(name, sizeof(name), "simib%u", index_of(slot));
 	hca->ib.dev.parent = parent;
 	error = ib_register_device(&hca->ib, name, NULL);
 	if (error) {
@@ -141,34 +157,40 @@ static void work(struct work_struct *work)
 	reconcile(container_of(work, struct slot, work));
 }
 
-static void want(u16 index, bool wanted)
+static void want(struct slot *slot, bool wanted)
 {
-	WRITE_ONCE(slots[index].wanted, wanted);
-	queue_work(workers, &slots[index].work);
+	WRITE_ONCE(slot->wanted, wanted);
+	queue_work(workers, &slot->work);
 }
 
 int simib_add(u16 index, u64 node_guid)
 {
-	if (index >= hcas)
+	struct slot *slot = slot_of(index);
+
+	if (!slot)
 		return -ENODEV;
 	if (node_guid)
-		WRITE_ONCE(slots[index].node_guid, node_guid);
-	want(index, true);
+		WRITE_ONCE(slot->node_guid, node_guid);
+	want(slot, true);
 	return 0;
 }
 
 void simib_remove(u16 index)
 {
-	if (index < hcas)
-		want(index, false);
+	struct slot *slot = slot_of(index);
+
+	if (slot)
+		want(slot, false);
 }
 
 /* With the HCA kept in place until simib_put(). */
 struct simib_hca *simib_get(u16 index)
 {
+	struct slot *slot = slot_of(index);
+
 	down_read(&table_lock);
-	if (index < hcas && slots[index].hca)
-		return slots[index].hca;
+	if (slot && slot->hca)
+		return slot->hca;
 	up_read(&table_lock);
 	return NULL;
 }
@@ -205,7 +227,7 @@ static int register_all(void)
 	int error = 0;
 
 	for (i = 0; i < hcas && !error; i++) {
-		slots[i].node_guid = guid_base + 16 * i;
+		slots[i].node_guid = guid_base + 16 * index_of(&slots[i]);
 		INIT_WORK(&slots[i].work, work);
 		mutex_init(&slots[i].worker);
 	}
@@ -222,7 +244,8 @@ static int __init simib_init(void)
 {
 	int error;
 
-	if (hcas > SIMIB_MAX_HCAS || ports < 1 || ports > SIMIB_MAX_PORTS)
+	if (hcas > SIMIB_MAX_HCAS || first > U16_MAX - SIMIB_MAX_HCAS ||
+	    ports < 1 || ports > SIMIB_MAX_PORTS)
 		return -EINVAL;
 	parent = root_device_register("simib");
 	if (IS_ERR(parent))

@@ -12,7 +12,9 @@
  * On open() the module queues one HELLO for each HCA and one PORT for each port of it. A port has no
  * link until a LINK says so; when the device is closed all links go down.
  *
- * An HCA is named by its index (0, 1, ...), a port by its number (1, 2).
+ * An HCA is named by its index (0, 1, ...; the parameter "first" of the module says where they begin), a
+ * port by its number (1, 2). Frames may follow each other on a stream of bytes, as they have their
+ * length: that is how several kernels share a fabric (`fabricsim relay`).
  */
 #ifndef SIMIB_WIRE_H
 #define SIMIB_WIRE_H

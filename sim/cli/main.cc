@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   fabricd::sim::AddRun(app, run);
   fabricd::sim::AddReplay(app, run);
   fabricd::sim::AddServe(app, run);
+  fabricd::sim::AddRelay(app, run);
   fabricd::sim::AddVerdicts(app, run);
   try {
     app.parse(argc, argv);

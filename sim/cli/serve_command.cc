@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/serve_command.h"
 
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -11,9 +10,12 @@
 #include <absl/strings/numbers.h>
 
 #include "common/status.h"
+#include "sim/cli/stop_signal.h"
 #include "sim/fabric/sim_fabric.h"
 #include "sim/fabric/topology.h"
+#include "sim/kernel/frame_link.h"
 #include "sim/kernel/kernel_server.h"
+#include "sim/kernel/relay.h"
 
 namespace fabricd::sim {
 namespace {
@@ -24,10 +26,6 @@ struct ServeRequest {
   std::vector<std::string> places;  // HCA[/PORT]=HOST
   bool keep_lids = false;
 };
-
-volatile std::sig_atomic_t stop = 0;
-
-void Stop(int) { stop = 1; }
 
 int Fail(const absl::Status& status, int code) {
   fmt::print(stderr, "fabricsim: {}\n", Message(status));
@@ -62,11 +60,16 @@ int Serve(ServeRequest& request) {
   KernelServer server(fabric, request.server);
   const absl::Status opened = server.Open();
   if (!opened.ok()) return Fail(opened, kExitFailure);
-  struct sigaction action {};
-  action.sa_handler = Stop;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  const absl::Status ended = server.Run(stop);
+  const absl::Status ended = server.Run(StopOnSignals());
+  return ended.ok() ? kExitOk : Fail(ended, kExitFailure);
+}
+
+int RunRelay(const std::string& device, const std::string& stream) {
+  absl::StatusOr<FrameLink> module = FrameLink::OpenDevice(device);
+  if (!module.ok()) return Fail(module.status(), kExitFailure);
+  absl::StatusOr<FrameLink> fabric = FrameLink::OpenStream(stream);
+  if (!fabric.ok()) return Fail(fabric.status(), kExitFailure);
+  const absl::Status ended = Relay(*module, *fabric, StopOnSignals());
   return ended.ok() ? kExitOk : Fail(ended, kExitFailure);
 }
 
@@ -80,7 +83,11 @@ void AddServe(CLI::App& app, Run& run) {
       ->add_option("topology", request->topology,
                    "A topology file, or a generator such as fat-tree:radix=8,levels=2")
       ->required();
-  serve->add_option("--kernel", request->server.device, "The module's device")
+  serve
+      ->add_option(
+          "--kernel", request->server.kernel,
+          "The module's device; unix:PATH: a socket that `fabricsim relay` of other kernels "
+          "connects to")
       ->type_name("DEVICE")
       ->required();
   serve->add_option("--place", request->places,
@@ -89,6 +96,22 @@ void AddServe(CLI::App& app, Run& run) {
   serve->add_option("--console", request->server.console, "A FIFO to read commands from");
   serve->add_flag("--keep-lids", request->keep_lids, "Devices start with the topology's LIDs");
   serve->final_callback([&run, request] { run = [request] { return Serve(*request); }; });
+}
+
+void AddRelay(CLI::App& app, Run& run) {
+  const auto device = std::make_shared<std::string>();
+  const auto stream = std::make_shared<std::string>();
+  CLI::App* relay = app.add_subcommand(
+      "relay", "Connect this kernel's virtual HCAs to a `serve` outside of this machine");
+  relay->add_option("device", *device, "The module's device")->required();
+  relay
+      ->add_option(
+          "stream", *stream,
+          "A character device that leads to the socket of `serve --kernel unix:PATH`: a serial "
+          "line, a virtio port")
+      ->required();
+  relay->final_callback(
+      [&run, device, stream] { run = [device, stream] { return RunRelay(*device, *stream); }; });
 }
 
 }  // namespace fabricd::sim

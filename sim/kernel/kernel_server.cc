@@ -22,9 +22,6 @@
 namespace fabricd::sim {
 namespace {
 
-// Frames taken before the fabric answers: many, so that a burst costs few turns, and not all, so
-// that a kernel that never stops does not keep the fabric from its events.
-constexpr int kFramesAtOnce = 64;
 constexpr Duration kLongestWait = std::chrono::seconds(1);
 
 template <typename... Args>
@@ -38,13 +35,11 @@ KernelServer::KernelServer(SimFabric& fabric, Options options)
     : fabric_(fabric), options_(std::move(options)), wire_(fabric, options_.places) {}
 
 KernelServer::~KernelServer() {
-  if (device_ >= 0) close(device_);
   if (console_ >= 0) close(console_);
 }
 
 absl::Status KernelServer::Open() {
-  device_ = open(options_.device.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  if (device_ < 0) return Unavailable("{}: {}", options_.device, std::strerror(errno));
+  FABRICD_RETURN_IF_ERROR(links_.Open(options_.kernel));
   if (options_.console.empty()) return absl::OkStatus();
   // For writing too, so that the end of one writer is not the end of the FIFO.
   console_ = open(options_.console.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -53,8 +48,10 @@ absl::Status KernelServer::Open() {
 }
 
 absl::Status KernelServer::Run(const volatile std::sig_atomic_t& stop) {
+  std::vector<pollfd> waits;
   while (stop == 0) {
-    std::array<pollfd, 2> waits{{{device_, POLLIN, 0}, {console_, POLLIN, 0}}};
+    waits.assign(1, {console_, POLLIN, 0});
+    links_.AppendWaits(waits);
     const Duration left = std::clamp(
         wire_.next_event() == kNever ? kLongestWait : wire_.next_event() - ProcessClock::Now(),
         Duration::zero(), kLongestWait);
@@ -64,9 +61,8 @@ absl::Status KernelServer::Run(const volatile std::sig_atomic_t& stop) {
     if (ppoll(waits.data(), waits.size(), &wait, nullptr) < 0 && errno != EINTR) {
       return Unavailable("poll: {}", std::strerror(errno));
     }
-    if ((waits[0].revents & (POLLERR | POLLHUP)) != 0) return Unavailable("the device is gone");
-    if ((waits[0].revents & POLLIN) != 0) FABRICD_RETURN_IF_ERROR(TakeFrames());
-    if ((waits[1].revents & POLLIN) != 0) ReadConsole();
+    FABRICD_RETURN_IF_ERROR(TakeFrames());
+    if ((waits[0].revents & POLLIN) != 0) ReadConsole();
     wire_.Advance(ProcessClock::Now(), frames_);
     GiveFrames();
   }
@@ -74,17 +70,15 @@ absl::Status KernelServer::Run(const volatile std::sig_atomic_t& stop) {
 }
 
 absl::Status KernelServer::TakeFrames() {
-  std::array<uint8_t, SIMIB_MAX_FRAME> bytes;
-  for (int i = 0; i < kFramesAtOnce; ++i) {
-    const ssize_t got = read(device_, bytes.data(), bytes.size());
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-    if (got <= 0) return Unavailable("{}: {}", options_.device, std::strerror(errno));
-    const absl::Status taken =
-        wire_.Take(ProcessClock::Now(), std::span(bytes).first(static_cast<size_t>(got)));
-    if (!taken.ok()) Say("a frame was refused: {}", Message(taken));
-  }
+  FABRICD_RETURN_IF_ERROR(
+      links_.Take([this](std::span<const uint8_t> frame) { TakeFrame(frame); }));
   if (wire_.places().size() != reported_) ReportPlaces();
   return absl::OkStatus();
+}
+
+void KernelServer::TakeFrame(std::span<const uint8_t> frame) {
+  const absl::Status taken = wire_.Take(ProcessClock::Now(), frame);
+  if (!taken.ok()) Say("a frame was refused: {}", Message(taken));
 }
 
 void KernelServer::ReportPlaces() {
@@ -115,11 +109,7 @@ void KernelServer::RunLine(const std::string& line) {
 
 void KernelServer::GiveFrames() {
   for (const KernelWire::Frame& frame : frames_) {
-    const ssize_t given = write(device_, frame.data(), frame.size());
-    // ENODEV: the HCA has gone meanwhile, as the module says next.
-    if (given < 0 && errno != ENODEV) {
-      Say("the module refuses a frame of type {}: {}", frame[1], std::strerror(errno));
-    }
+    links_.Give(frame, [this](std::span<const uint8_t> gone) { TakeFrame(gone); });
   }
   frames_.clear();
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelServer: runs a KernelWire in real time between the module's device file and a simulated
-// fabric. One thread: the caller's.
+// KernelServer: runs a KernelWire in real time between the modules of one or several kernels and a
+// simulated fabric. One thread: the caller's.
 #pragma once
 
 #include <csignal>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <absl/status/status.h>
 
+#include "sim/kernel/kernel_links.h"
 #include "sim/kernel/kernel_wire.h"
 
 namespace fabricd::sim {
@@ -17,7 +19,7 @@ namespace fabricd::sim {
 class KernelServer {
  public:
   struct Options {
-    std::string device;   // /dev/simib
+    std::string kernel;   // As KernelLinks::Open takes it.
     std::string console;  // A FIFO that commands are read from; empty: none.
     KernelWire::Places places;
   };
@@ -34,6 +36,7 @@ class KernelServer {
 
  private:
   absl::Status TakeFrames();
+  void TakeFrame(std::span<const uint8_t> frame);
   void ReadConsole();
   void RunLine(const std::string& line);
   void GiveFrames();
@@ -42,7 +45,7 @@ class KernelServer {
   SimFabric& fabric_;
   const Options options_;
   KernelWire wire_;
-  int device_ = -1;
+  KernelLinks links_;
   int console_ = -1;
   std::string line_;  // Of the console, as far as it was read.
   std::vector<KernelWire::Frame> frames_;

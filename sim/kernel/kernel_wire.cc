@@ -246,6 +246,8 @@ void KernelWire::Advance(Instant now, std::vector<Frame>& frames) {
 KernelWire::Frame KernelWire::Fatal(uint16_t hca) { return MakeFrame(SIMIB_FATAL, {hca, 0}, 0); }
 KernelWire::Frame KernelWire::Remove(uint16_t hca) { return MakeFrame(SIMIB_REMOVE, {hca, 0}, 0); }
 
+KernelWire::Frame KernelWire::Gone(uint16_t hca) { return MakeFrame(SIMIB_GONE, {hca, 0}, 0); }
+
 KernelWire::Frame KernelWire::Add(uint16_t hca, std::optional<Guid> node_guid) {
   if (!node_guid) return MakeFrame(SIMIB_ADD, {hca, 0}, 0);
   simib_add body{};

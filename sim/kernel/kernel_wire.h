@@ -55,6 +55,8 @@ class KernelWire {
   static Frame Remove(uint16_t hca);
   // `node_guid`: another HCA takes its place; none: the one that was removed is back.
   static Frame Add(uint16_t hca, std::optional<Guid> node_guid = std::nullopt);
+  // As the module says it of an HCA that is unregistered.
+  static Frame Gone(uint16_t hca);
   static Frame Trap(KernelPort port, uint16_t number);
   // `counter`: of enum simib_counter.
   static Frame Count(KernelPort port, uint32_t counter, uint64_t increment);

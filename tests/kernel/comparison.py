@@ -11,6 +11,8 @@ ROWS = (
     ("cable of an HCA put back, to ACTIVE", "cable", "active_again_s", "s"),
     ("cable between switches pulled, last to first answer of ping", "redundant-cable", "gap_s", "s"),
     ("`kill -9` of the master, to the standby's LID in all ports", "killed-manager", "takeover_s", "s"),
+    ("the master's node loses power, to the standby's LID in the ports of another kernel", "dead-node",
+     "takeover_s", "s"),
     ("handover to the other manager of a higher priority", "handover-to-other", "handover_s", "s"),
     ("storm over a restart: failed of 300 connections", "storm-restart", "failed", ""),
     ("storm over a takeover: failed of 400", "storm-takeover", "failed", ""),

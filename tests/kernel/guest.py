@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario of tools/kernel-test works with, inside the guest kernel: the module, the simulated
 fabric behind it, a subnet manager, namespaces. As init: guest.py VEHICLE SCENARIO SM RUN_DIRECTORY
-MODULE BREAKAGE, its number or -.
+MODULE BREAKAGE KERNEL, the number of the breakage or -, that of this kernel in the scenario.
 
 The guest's root is the host's, read-only; only the run directory is shared for writing. There the
 result is left (result.json) with the logs of all programs.
@@ -68,13 +68,14 @@ def inside(namespace):
 class Guest:
     """The machine, with all that a scenario has started on it."""
 
-    def __init__(self, manager, directory, module, breakage=None):
+    def __init__(self, manager, directory, module, breakage=None, kernel=0):
         self.manager, self.directory, self.module = manager, pathlib.Path(directory), module
+        self.kernel = kernel  # Its number where several share a fabric.
         self.is_broken = breakage is not None
         self.breakage = breakage  # A registry.Breakage, or None.
         self.processes = {}
         self.facts = {}  # What the report shows of a scenario that passed.
-        self.hcas = 0
+        self.hcas = range(0)  # Of this kernel.
         self.namespaces = {}  # Of the HCAs that are not in the first one.
         self.replaced = {}  # Node GUIDs of HCAs that replaced others.
 
@@ -109,7 +110,7 @@ class Guest:
     # ---- HCAs and the fabric
     def plug_in(self, topology, hcas=3, ports=1, places=None):
         """Loads the module and serves it a fabric; places: {HCA: name of the host it sits on}."""
-        self.hcas = hcas
+        self.hcas = range(hcas)
         run("insmod", self.module, f"hcas={hcas}", f"ports={ports}")
         os.mkfifo("/tmp/console")
         self.start("fabric", managers.BIN / "fabricsim", "serve", topology, "--kernel", "/dev/simib",
@@ -117,6 +118,20 @@ class Guest:
                    *(word for hca, host in (places or {}).items() for word in ("--place", f"{hca}={host}")))
         wait_for(lambda: f"simib{hcas - 1} port 1 sits on" in self.log("fabric"),
                  "the fabric serves the module")
+
+    def join_fabric(self, hcas):
+        """Loads the module for one of several kernels. Their fabric is served outside; each has as many
+        HCAs, kernel 1 begins with the number behind kernel 0's last."""
+        first = self.kernel * hcas
+        self.hcas = range(first, first + hcas)
+        run("insmod", self.module, f"hcas={hcas}", f"first={first}")
+        self.start("fabric", managers.BIN / "fabricsim", "relay", "/dev/simib", vehicle.Qemu.stream())
+        wait_for(lambda: all(self.state(hca) != "DOWN" for hca in self.hcas), "links come up")
+
+    def say(self, word):
+        """To the part of the scenario that runs outside, with several kernels."""
+        with open(self.directory / "said", "a", encoding="ascii") as said:
+            said.write(f"{word}\n")
 
     def console(self, line):
         """A command of `fabricsim serve`, carried out when this returns."""
@@ -145,7 +160,7 @@ class Guest:
 
     def wait_for_state(self, state, hcas=None, seconds=WAIT_SECONDS):
         """Seconds until the first port of each of these HCAs (all of them) had that state."""
-        hcas = range(self.hcas) if hcas is None else hcas
+        hcas = self.hcas if hcas is None else hcas
         return wait_for(lambda: all(self.state(hca) == state for hca in hcas),
                         f"{state} on HCAs {list(hcas)}", seconds)
 
@@ -190,7 +205,7 @@ class Guest:
 
     def sm_state(self, hca):
         """What another HCA reads: MASTER, STANDBY, …; empty without an answer."""
-        requester = max(i for i in range(self.hcas) if i != hca and i not in self.namespaces)
+        requester = max(i for i in self.hcas if i != hca and i not in self.namespaces)
         lid = int(self.port(hca, "lid"), 16)
         found = re.search(r"SMINFO_(\w+)", text_of("sminfo", "-C", f"simib{requester}", lid))
         return found.group(1) if found else ""
@@ -199,7 +214,7 @@ class Guest:
         """Seconds until all ports had that HCA's LID as their SM's."""
         def is_master():
             own = self.port(hca, "lid")  # It may get another one.
-            return all(self.port(i, "sm_lid") == own for i in range(self.hcas))
+            return all(self.port(i, "sm_lid") == own for i in self.hcas)
 
         return wait_for(is_master, f"all ports have simib{hca}'s LID as their SM's", seconds)
 
@@ -288,15 +303,12 @@ def prepare(kind_of_vehicle, directory, module):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def perform(scenario, manager, directory, module, breakage):
-    """Runs one scenario; its result as the report wants it. breakage: its number, or None."""
-    from scenarios import ALL  # pylint: disable=import-outside-toplevel
-    chosen = ALL[scenario]
-    guest = Guest(manager, directory, module, None if breakage is None else chosen.breakages[breakage])
+def perform(scenario, guest):
+    """Runs one scenario; its result as the report wants it."""
     start = time.monotonic()
     error = None
     try:
-        chosen.run(guest)
+        scenario.run(guest)
         guest.unplug()
     except Failure as failure:
         error = str(failure)
@@ -309,13 +321,16 @@ def main():
     global slowness  # pylint: disable=global-statement
     kind = vehicle.ALL[sys.argv[1]]
     slowness = kind.SLOWNESS
-    scenario, manager, directory, module = sys.argv[2:6]
+    name, manager, directory, module, breakage, kernel = sys.argv[2:8]  # User Mode Linux adds its own.
     os.environ.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", HOME="/tmp", LC_ALL="C.UTF-8")
     prepare(kind, directory, module)
     with open("/dev/kmsg", "w", encoding="ascii") as log:
         log.write("kernel-test: the scenario begins\n")
-    breakage = None if sys.argv[6] == "-" else int(sys.argv[6])  # User Mode Linux adds words of its own.
-    result = perform(scenario, manager, directory, module, breakage)
+    from scenarios import ALL  # pylint: disable=import-outside-toplevel
+    scenario = ALL[name]
+    guest = Guest(manager, directory, module,
+                  None if breakage == "-" else scenario.breakages[int(breakage)], int(kernel))
+    result = perform(scenario, guest)
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as log:
         log.write(subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True, check=True).stdout)
     with open(os.path.join(directory, "result.json"), "w", encoding="utf-8") as out:

@@ -140,7 +140,7 @@ def prepare(packages, module, arguments):
 
 def boot(vehicle, disk, seconds):
     """False where the guest had to be ended."""
-    command = vehicle.command(RUN, ["/sbin/init"], disk)
+    command = vehicle.command(RUN, ["/sbin/init"], disk=disk)
     with open(RUN / "console.log", "wb") as console:
         guest = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                  stdout=console, stderr=subprocess.STDOUT, start_new_session=True)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scenario's guest kernel runs in: User Mode Linux or QEMU. Each has a side on the host
-(prepare, command) and one in the guest (share). The guest's root is the host's file system,
+(prepare, command) and one in the guest (share, stream). The guest's root is the host's file system,
 read-only; its run directory is the host's."""
 import fcntl
+import glob
 import os
 import pathlib
 import subprocess
@@ -16,12 +17,15 @@ class Uml:
     """A process of the host: one CPU, a kernel with lockdep."""
     NAME = "uml"
     SLOWNESS = 1  # What timeouts are multiplied by.
+    # Its serial lines stop to read for good when input comes faster than it is taken.
+    HAS_STREAMS = False
 
     def __init__(self, kernel):
         self.kernel = kernel
 
-    def command(self, directory, program):
+    def command(self, directory, program, stream=None):
         del directory  # Reached by the same means as the root.
+        assert stream is None
         return [self.kernel / "linux", "mem=512M", "rootfstype=hostfs", "rootflags=/",
                 "root=/dev/root", "ro", "quiet", "con=null", "con0=null,fd:1",
                 f"init={program[0]}", "--", *program[1:]]
@@ -36,25 +40,36 @@ class Qemu:
     """Debian's own kernel on an emulated PC with two CPUs."""
     NAME = "qemu"
     SLOWNESS = 4
+    HAS_STREAMS = True
 
     def __init__(self, kernel):
         self.kernel = kernel
 
-    def command(self, directory, program, disk=None):
-        """With a disk, the root is that, and what is written to it is forgotten."""
+    def command(self, directory, program, stream=None, disk=None):
+        """stream: a socket of this process, by its number, that the guest has as a character device.
+        disk: the root; what is written to it is forgotten. Without, the root is the host's."""
         share = "local,multidevs=remap,security_model=none"
         words = " ".join(str(word) for word in program)
         root = ["-virtfs", f"{share},path=/,mount_tag=root,readonly=on"]
         if disk:
             root = ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
+        port = []
+        if stream is not None:
+            port = ["-device", "virtio-serial", "-chardev", f"socket,id=stream,fd={stream}",
+                    "-device", "virtserialport,chardev=stream,name=stream"]
         return ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "Nehalem,+rdrand",
                 "-smp", "2", "-m", "1024", "-nodefaults", "-no-user-config", "-no-reboot",
                 "-display", "none", "-serial", "stdio",
                 "-kernel", self.kernel / "vmlinuz", "-initrd", self.kernel / "initrd.img",
-                *root,
+                *root, *port,
                 "-virtfs", f"{share},path={directory},mount_tag=run",
                 "-append", f"console=ttyS0 quiet panic=-1 mitigations=off "
                 f"guest_root={'disk' if disk else 'host'} -- {words}"]
+
+    @staticmethod
+    def stream():
+        """The path of command()'s stream, in the guest."""
+        return glob.glob("/dev/vport*")[0]
 
     @staticmethod
     def share(directory):

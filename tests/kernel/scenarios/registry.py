@@ -31,6 +31,8 @@ class Scenario:
     quick: bool
     seconds: int  # A guest that runs for longer is ended; times the slowness of the vehicle.
     fails: dict  # By manager: why it cannot pass yet.
+    topology: str | None  # Of the fabric that is served outside to several kernels.
+    direct: typing.Callable | None  # What happens to those from outside: a function of Machines.
 
     @property
     def summary(self):
@@ -40,11 +42,12 @@ class Scenario:
 ALL = {}
 
 
-def scenario(*breakages, quick=False, fails=None):
-    """Enters a function under its name, with dashes."""
+def scenario(*breakages, quick=False, fails=None, topology=None, direct=None):
+    """Enters a function under its name, with dashes. With `direct`, two kernels run it on one fabric."""
     def enter(function):
         name = function.__name__.replace("_", "-")
-        ALL[name] = Scenario(name, function, breakages, quick, 60 if quick else 180, fails or {})
+        ALL[name] = Scenario(name, function, breakages, quick, 60 if quick else 180, fails or {},
+                             topology, direct)
         return function
     return enter
 

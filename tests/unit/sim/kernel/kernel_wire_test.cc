@@ -8,52 +8,12 @@
 #include <memory>
 
 #include "common/status.h"
-#include "kernel/simib_wire.h"
 #include "sim/kernel/kernel_console.h"
+#include "tests/unit/sim/kernel/frames.h"
 #include "tests/unit/sim/test_client.h"
 
 namespace fabricd::sim {
 namespace {
-
-using Frame = KernelWire::Frame;
-
-template <typename Body>
-Frame MakeFrame(uint8_t type, uint16_t hca, uint8_t port, const Body& body,
-                const std::vector<uint8_t>& rest = {}) {
-  simib_header header{};
-  header.version = SIMIB_WIRE_VERSION;
-  header.type = type;
-  header.port = port;
-  header.hca = htole16(hca);
-  header.length = htole16(static_cast<uint16_t>(sizeof(header) + sizeof(body) + rest.size()));
-  Frame frame(sizeof(header) + sizeof(body));
-  std::memcpy(frame.data(), &header, sizeof(header));
-  std::memcpy(frame.data() + sizeof(header), &body, sizeof(body));
-  frame.insert(frame.end(), rest.begin(), rest.end());
-  return frame;
-}
-
-template <typename Body>
-Body BodyOf(const Frame& frame) {
-  Body body;
-  std::memcpy(&body, frame.data() + sizeof(simib_header), sizeof(body));
-  return body;
-}
-
-uint8_t TypeOf(const Frame& frame) { return frame[1]; }
-uint16_t HcaOf(const Frame& frame) { return static_cast<uint16_t>(frame[4] | frame[5] << 8); }
-
-std::vector<uint8_t> PayloadOf(const Frame& frame) {
-  return {frame.begin() + sizeof(simib_header) + sizeof(simib_packet), frame.end()};
-}
-
-Frame Hello(uint16_t hca, uint64_t guid) {
-  simib_hello hello{};
-  hello.node_guid = htole64(guid);
-  hello.port_guids[0] = htole64(guid + 1);
-  hello.ports = 1;
-  return MakeFrame(SIMIB_HELLO, hca, 0, hello);
-}
 
 // A directed-route Get of NodeInfo as ib_mad puts it on the wire: the hop pointer is 1 already.
 Frame NodeInfoGet(uint16_t hca, const wire::DirectedPath& path) {
@@ -206,10 +166,7 @@ TEST_F(KernelWireTest, LinkOfARemovedHcaIsDownUntilItIsBack) {
   Advance();
   ASSERT_TRUE(wire->Take(now, KernelWire::Fatal(0)).code() == absl::StatusCode::kInvalidArgument)
       << "not a frame that the module sends";
-  simib_header gone{SIMIB_WIRE_VERSION, SIMIB_GONE, 0, 0, htole16(1), htole16(8)};
-  Frame frame(sizeof(gone));
-  std::memcpy(frame.data(), &gone, sizeof(gone));
-  ASSERT_TRUE(wire->Take(now, frame).ok());
+  ASSERT_TRUE(wire->Take(now, KernelWire::Gone(1)).ok());
   Advance();
   EXPECT_EQ(StateAtSwitch(1), wire::PortState::kDown);
   ASSERT_TRUE(wire->Take(now, Hello(1, 0x200)).ok());
