@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include "common/mutex.h"
+#include "common/process_clock.h"
 #include "common/status.h"
 #include "daemon/base/niceness.h"
 #include "daemon/base/wall_clock.h"
@@ -246,7 +247,7 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
   state_ = view->sm.is_held ? wire::SmState::kNotActive : view->sm.state;
   {
     MutexLock lock(newest_mutex_);
-    newest_ = std::move(view);
+    newest_ = {std::move(view), ProcessClock::Now()};
   }
   newest_came_.NotifyOne();
 }
@@ -258,10 +259,11 @@ void SaService::OnView(std::shared_ptr<const sweep::FabricView> view) {
 void SaService::MakeViews() {
   // Making one takes a processor for a while: not before what a reroute needs.
   SetNiceness(kNiceness);
-  std::shared_ptr<const sweep::FabricView> view;  // Held, or just come.
+  Newest newest;  // Held, or just come.
   constexpr auto kNotHeld = Clock::time_point::max();
   auto held_since = kNotHeld, use_at = kNotHeld;
-  for (; TakeNewest(view, use_at); AnswerParked()) {
+  for (; TakeNewest(newest, use_at); AnswerParked()) {
+    const auto& view = newest.view;
     if (view == nullptr) continue;
     auto input = sa::InputOf(*view, options_.sm_key, options_.gid_prefix);
     if (input) input->sm.prefix_routes = options_.prefix_routes;
@@ -276,20 +278,19 @@ void SaService::MakeViews() {
     }
     held_since = use_at = kNotHeld;
     if (input)
-      Show(*std::move(input), idle && view->sweeps_done > 0);
+      Show(*std::move(input), idle && view->sweeps_done > 0, newest.published);
     else  // What it was when this was the master is not what it will be then.
       Hide();
-    view.reset();
+    newest.view.reset();
   }
 }
 
 // True: `view` is the newest, or `use_at` has come for the one that it was, or a parked request is
 // to be looked at. False: stop.
-bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
-                           Clock::time_point use_at) {
+bool SaService::TakeNewest(Newest& view, Clock::time_point use_at) {
   MutexLock lock(newest_mutex_);
   const auto woken = [this]() FABRICD_REQUIRES(newest_mutex_) {
-    return order_ != Order::kNone || newest_ != nullptr;
+    return order_ != Order::kNone || newest_.view != nullptr;
   };
   use_at = std::min(use_at, parked_.first_deadline());
   if (use_at == Clock::time_point::max())
@@ -297,11 +298,11 @@ bool SaService::TakeNewest(std::shared_ptr<const sweep::FabricView>& view,
   else
     newest_came_.WaitUntil(lock, use_at, woken);
   if (order_ == Order::kLookAtParked) order_ = Order::kNone;
-  if (newest_ != nullptr) view = std::move(newest_);
+  if (newest_.view != nullptr) view = std::exchange(newest_, {});
   return order_ != Order::kStop;
 }
 
-void SaService::Show(sa::ViewInput input, bool settled) {
+void SaService::Show(sa::ViewInput input, bool settled, Instant published) {
   // What clients leave does not depend on the trees that are made of it.
   const bool tell = !sa::HasSameLayout(input, shown_) || settled != shown_settled_ ||
                     input.foreign_mlids != shown_.foreign_mlids;
@@ -312,7 +313,7 @@ void SaService::Show(sa::ViewInput input, bool settled) {
   }
   shown_settled_ = settled;
   // The keeper first: it is to know every requester that the pool knows.
-  if (tell) keeper_.PushView({view, settled});
+  if (tell) keeper_.PushView({view, settled, published});
   view_.Set(std::move(view));
 }
 

@@ -94,6 +94,10 @@ class SaService {
   using Clock = ParkedRequests::Clock;
   static constexpr Clock::time_point kNew = Clock::time_point::max();  // It has not waited yet.
   struct Patience;
+  struct Newest {
+    std::shared_ptr<const sweep::FabricView> view;
+    Instant published;
+  };
   enum Counter : uint8_t {
     kAnswered,
     kBusy,
@@ -107,8 +111,8 @@ class SaService {
   bool IsRequest(const mad::IncomingMad& mad) const;
   void Serve();
   void MakeViews();
-  bool TakeNewest(std::shared_ptr<const sweep::FabricView>& view, Clock::time_point use_at);
-  void Show(sa::ViewInput input, bool settled);
+  bool TakeNewest(Newest& view, Clock::time_point use_at);
+  void Show(sa::ViewInput input, bool settled, Instant published);
   void Hide();
   void AnswerOne(mad::IncomingMad& request, std::vector<uint8_t>& reply,
                  Clock::time_point until = kNew);
@@ -135,8 +139,7 @@ class SaService {
 
   Mutex newest_mutex_;
   Condition newest_came_;
-  std::shared_ptr<const sweep::FabricView> newest_
-      FABRICD_GUARDED_BY(newest_mutex_);  // To be made an SaView of. Null: none.
+  Newest newest_ FABRICD_GUARDED_BY(newest_mutex_);  // To be made an SaView of. Null: none.
   ParkedRequests parked_ FABRICD_GUARDED_BY(newest_mutex_);
   // What the thread that makes views is to do beside looking at newest_.
   enum class Order : uint8_t { kNone, kLookAtParked, kStop };

@@ -85,6 +85,7 @@ void SaState::On(ClientRequest request, Instant now) {
     ++unanswered_;
     return;
   }
+  asked_[view_->ends()[requester.end].guid] = now;
   std::vector<uint8_t> reply(wire::kSaDataAt);
   const uint16_t status = Change(header, requester, request, now, reply);
   if (status != wire::kStatusOk) {
@@ -204,6 +205,7 @@ void SaState::On(FabricChanged changed, Instant now) {
   KeepStandingGroups();
   if (!changed.settled) return;
   const auto before = std::exchange(settled_, view_);
+  absl::erase_if(asked_, [&](const auto& each) { return each.second <= changed.published; });
   if (before != nullptr) {
     for (uint32_t number = 0; number < view_->ends().size(); ++number)
       if (const Guid guid = view_->ends()[number].guid;
@@ -233,8 +235,9 @@ void SaState::LookAt(Gid port, const SaView* before, Instant now) {
   const uint32_t number =
       before == nullptr ? EndPorts::kNone : nobody.FindPort(*before, port.guid());
   if (number != EndPorts::kNone) {
-    const PortRef peer = before->ends()[number].peer;
-    if (peer.IsNone() || view_->snapshot().node(peer.node) != nullptr) {
+    const EndPort& end = before->ends()[number];
+    const bool is_alone = end.peer.IsNone() || view_->snapshot().node(end.peer.node) != nullptr;
+    if (is_alone && !asked_.contains(end.guid)) {
       DropPort(port);
       return;
     }

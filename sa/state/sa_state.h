@@ -14,6 +14,8 @@
 // A port that leaves takes its memberships and subscriptions along. Its services stay for as long
 // as they were leased. A port that vanishes together with the switch it hangs on may not have
 // noticed anything itself, so nothing would make it join again: it keeps what it has for kAbsence.
+// So does a port that has asked since the core published the view it is missing in: it was down, is
+// back, and has joined again already.
 #pragma once
 
 #include <memory>
@@ -48,10 +50,12 @@ struct ClientRequest {
   mad::Address from;
   std::vector<uint8_t> payload;
 };
-// What the fabric is now. `settled`: no sweep is under way, so what is missing in it is gone.
+// What the fabric was when the core published it. `settled`: no sweep was under way, so what is
+// missing in it was gone.
 struct FabricChanged {
   std::shared_ptr<const SaView> view;
   bool settled = true;
+  Instant published;
 };
 struct RowsWritten {
   uint64_t id = 0;
@@ -159,6 +163,7 @@ class SaState {
   Instant retry_at_ = kNever;  // Of a write that failed.
   uint64_t last_write_ = 0, unanswered_ = 0;
   absl::flat_hash_map<Guid, Instant> absent_;  // Ports that keep what they have until then.
+  absl::flat_hash_map<Guid, Instant> asked_;   // The last request of a port, since that view.
   absl::flat_hash_map<Lid, uint64_t>
       last_trap_;  // TransactionID: a trap is repeated until repressed.
   std::shared_ptr<const ClientState> published_;

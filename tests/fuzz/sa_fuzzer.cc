@@ -79,7 +79,8 @@ void CheckChange(const SaView& view, const std::vector<uint8_t>& request, Lid fr
   const Instant now{std::chrono::hours(1)};
   auto state = *SaState::Make({}, 0);
   // Not owned: the view outlives every state.
-  state->Step(FabricChanged{std::shared_ptr<const SaView>(&view, [](const SaView*) {}), true}, now);
+  state->Step(FabricChanged{std::shared_ptr<const SaView>(&view, [](const SaView*) {}), true, now},
+              now);
   StoredRows rows;
   const auto settle = [&] {
     size_t answers = 0;

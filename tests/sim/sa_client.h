@@ -18,6 +18,7 @@
 
 #include "daemon/app.h"
 #include "mad/wire/sa_header.h"
+#include "mad/wire/sa_state_records.h"
 #include "mad/wire/smp.h"
 #include "sim/transport/sim_transport.h"
 #include "tests/sim/running_app.h"
@@ -186,5 +187,20 @@ std::vector<Record> RecordsOf(const mad::IncomingMad& mad, size_t most = SIZE_MA
         Record::Decode(std::span<const uint8_t>(mad.payload).subspan(at).first<Record::kBytes>()));
   return records;
 }
+
+// A group that its first member makes.
+inline constexpr Gid kMgid{0xFF15A01C00000000, 0x77};
+
+inline wire::McMemberRecord Membership(const SaClient& client) {
+  wire::McMemberRecord record;
+  record.mgid = kMgid;
+  record.port_gid = client.gid();
+  record.p_key = PKey(0xFFFF);
+  record.join_state = 1;
+  return record;
+}
+// MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState.
+inline constexpr uint64_t kCreateMask =
+    1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16;
 
 }  // namespace fabricd::daemon

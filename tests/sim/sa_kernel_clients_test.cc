@@ -3,6 +3,8 @@
 // whatever the subnet goes through.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "mad/wire/port_info.h"
 #include "mad/wire/sa_path_records.h"
 #include "mad/wire/sa_state_records.h"
@@ -13,7 +15,7 @@
 namespace fabricd::daemon {
 namespace {
 
-constexpr int kTimes = 5;
+constexpr int kTimes = 5, kBounces = 20;
 
 class SaKernelClientsTest : public RunningApp {
  protected:
@@ -69,6 +71,27 @@ TEST_F(SaKernelClientsTest, LoseNoRequestWhenTheirLinkComesUp) {
   }
   client.Stop();
   peer.Stop();
+}
+
+// IPoIB joins once, as soon as the port is ACTIVE again, and takes the answer for good.
+TEST_F(SaKernelClientsTest, StayMembersOfAGroupThatTheyJoinAfterTheirLinkBounced) {
+  SaClient client(*app, name_);
+  std::minstd_rand random(1);
+  for (int time = 0; time < kBounces; ++time) {
+    ASSERT_TRUE(fabric().Unlink(name_, PortNum(1)).ok());
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
+    ASSERT_TRUE(fabric().Link(name_, PortNum(1)).ok());
+    ASSERT_TRUE(Await([&] { return IsActive(client); }));
+    const auto joined =
+        client.AskLikeTheKernel(wire::Method::kSet, Membership(client), kCreateMask);
+    ASSERT_EQ(joined.kind, mad::IncomingMad::Kind::kReceived);
+    ASSERT_EQ(HeaderOf(joined).mad.status, wire::kStatusOk);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto found = client.AskLikeTheKernel(wire::Method::kGet, Membership(client), 0b11);
+    ASSERT_EQ(found.kind, mad::IncomingMad::Kind::kReceived);
+    ASSERT_EQ(HeaderOf(found).mad.status, wire::kStatusOk) << "bounce " << time;
+  }
+  client.Stop();
 }
 
 TEST_F(SaKernelClientsTest, LoseNoRequestWhenTheirHostReboots) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "mad/wire/sa_records.h"
-#include "mad/wire/sa_state_records.h"
 #include "tests/sim/running_app.h"
 #include "tests/sim/sa_client.h"
 
@@ -144,20 +143,6 @@ TEST_F(SaServiceTest, VlTablesAreReadOnRequest) {
   EXPECT_GT(RecordsOf<wire::VlArbitrationTableRecord>(all).size(), 4 * ports);
   client.Stop();
 }
-
-constexpr Gid kMgid{0xFF15A01C00000000, 0x77};
-
-wire::McMemberRecord Membership(const SaClient& client) {
-  wire::McMemberRecord record;
-  record.mgid = kMgid;
-  record.port_gid = client.gid();
-  record.p_key = PKey(0xFFFF);
-  record.join_state = 1;
-  return record;
-}
-// MGID, PortGID, Q_Key, TClass, P_Key, SL, FlowLabel, JoinState.
-constexpr uint64_t kCreateMask =
-    1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13 | 1u << 16;
 
 TEST_F(SaServiceTest, AGroupSurvivesARestartAndSubscribersReceiveReports) {
   const std::string topology = "superpod:sus=1,hosts=4,rails=2,radix=8";

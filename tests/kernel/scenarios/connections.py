@@ -31,7 +31,8 @@ def begin_storm(guest, inside, count, seconds):
 def end_storm(guest, count, may_repeat=False, without_sa=(0, 0)):
     """All connections are established, without a second request for a route unless they may. Those of
     that time, of its begin and end, may fail."""
-    guest.processes.pop("storm").wait(60)
+    if guest.processes.pop("storm").wait(60) != 0:
+        raise Failure(f"the storm ended: {guest.log('storm')}")
     result = json.loads(guest.log("storm").splitlines()[-1])
     failed_at = result.pop("failed_at")
     guest.facts["slowest_ms"] = result["slowest_ms"] or 0

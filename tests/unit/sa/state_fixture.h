@@ -26,9 +26,12 @@ class StateShell {
     arrived.clear();
     ShowFabric();
   }
-  void ShowFabric(bool settled = true) {
-    view = std::make_shared<const SaView>(made.input);
-    Step(FabricChanged{view, settled});
+  void ShowFabric(bool settled = true) { Show({nullptr, settled, now}); }
+  // A view that comes late.
+  void ShowFabricPublishedAt(Instant published) { Show({nullptr, true, published}); }
+  void Show(FabricChanged changed) {
+    changed.view = view = std::make_shared<const SaView>(made.input);
+    Step(std::move(changed));
   }
   void Step(StateEvent event) {
     state->Step(std::move(event), now);

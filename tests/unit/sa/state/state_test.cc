@@ -46,6 +46,28 @@ TEST_F(StateTest, AMemberThatVanishesWithItsSwitchIsKeptForAWhile) {
   EXPECT_EQ(shell.clients->FindGroup(kMgid), nullptr);
 }
 
+// A link that bounces: the view without the port is late, and the port has joined again before.
+TEST_F(StateTest, AViewPublishedBeforeAPortJoinedRemovesNothingOfThePort) {
+  Join(kHost, kMgid);
+  Subscribe(kHost, 0xFFFF);
+  const auto whole = shell.made.input.snapshot;
+  const Instant published = shell.now;
+  shell.now += std::chrono::milliseconds(10);
+  Join(kHost, kMgid);
+  fabric::SnapshotBuilder builder(*whole);
+  builder.RemoveNode(shell.made.fabric.node[kHost]);
+  shell.made.input.snapshot = builder.Build();
+  shell.ShowFabricPublishedAt(published);
+  EXPECT_THAT(MembersOf(kMgid), SizeIs(1));
+  EXPECT_THAT(*shell.clients->subscriptions, SizeIs(1));
+  shell.made.input.snapshot = whole;
+  shell.ShowFabric();
+  shell.Pass(SaState::kAbsence);
+  EXPECT_THAT(MembersOf(kMgid), SizeIs(1));
+  Lose(kHost);
+  EXPECT_EQ(shell.clients->FindGroup(kMgid), nullptr);
+}
+
 TEST_F(StateTest, AViewOfAnUnfinishedSweepRemovesNoMember) {
   Join(kHost, kMgid);
   fabric::SnapshotBuilder builder(*shell.made.input.snapshot);
