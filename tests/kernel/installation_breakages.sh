@@ -86,11 +86,15 @@ reason[removed_hca]='fabricd@simib1:1 outlives its HCA*'
 break_removed_hca() { without fabricd@.service ^BindsTo; systemctl restart fabricd@simib1:1; }
 repair_removed_hca() { as_installed; put_hca_back; systemctl restart fabricd@simib1:1; }
 
-reason[opensm_conflicts]='fabricd is active beside opensm*'
-break_opensm_conflicts() { without fabricd.service ^Conflicts; }
-repair_opensm_conflicts() { as_installed; dpkg -P opensm; systemctl start fabricd; }
+reason[beside_opensm]='opensm was *, is *'
+break_beside_opensm() { override fabricd.service '[Unit]' Conflicts=opensm.service; }
+repair_beside_opensm() { as_installed; dpkg -P opensm; set_mode manage; systemctl start fabricd; }
 
-reason[opensm_masked]="the package of opensm stopped fabricd"
+reason[manage_after_opensm]='opensm runs'
+break_manage_after_opensm() { :; }  # The check does not stop it.
+repair_manage_after_opensm() { :; }
+
+reason[opensm_masked]='opensm runs'
 break_opensm_masked() { :; }  # The check does not mask it.
 repair_opensm_masked() { dpkg -P opensm; systemctl start fabricd; }
 

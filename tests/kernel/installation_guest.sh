@@ -12,7 +12,7 @@ most_exposed=2.5
 topology=fat-tree:radix=8,levels=2
 
 checks=(install fabric observe start watchdog_restart sandbox reload stop_and_start upgrade instance
-        removed_hca opensm_masked opensm_conflicts remove purge)
+        removed_hca opensm_masked beside_opensm manage_after_opensm remove purge)
 broken=  # Not empty: the check runs with its breakage.
 unit=/lib/systemd/system/fabricd.service
 
@@ -56,6 +56,8 @@ fabric() {
     [[ $(stat -c '%a %G' /dev/infiniband/$device) == "660 fabric" ]] ||
       fail "$device: $(stat -c '%a %U %G' /dev/infiniband/$device)"
   done
+  # Three ports are up, and fabricd does not guess.
+  sed -i 's/^fabric: umad$/fabric: umad:simib0:1/' /etc/fabricd/fabricd.yaml
 }
 
 # As it was installed it only looks.
@@ -241,30 +243,63 @@ opensm_masked() {
   [[ $broken ]] || systemctl mask opensm || fail "systemctl mask opensm: $?"
   dpkg -i /packages/opensm_*.deb || fail "dpkg -i"
   is fabricd active || fail "the package of opensm stopped fabricd"
-  ! pgrep_opensm || fail "opensm runs"
+  ! wait_for 5 pgrep_opensm || fail "opensm runs"
   dpkg -P opensm || fail "dpkg -P"
   systemctl unmask opensm
 }
 
-# At most one of the two manages the fabric from this machine.
-opensm_conflicts() {
+set_mode() { sed -i "s/^mode: .*/mode: $1/" /etc/fabricd/fabricd.yaml; }
+opensms() { grep -lx opensm /proc/[0-9]*/comm | xargs; }
+refused() {
+  journalctl -u fabricd --since "$1" | grep -q 'another subnet manager (opensm'
+}
+
+# An observer leaves the opensm of its machine alone. A manager is refused the port of one, and that
+# one stays.
+beside_opensm() {
+  local running port since
+  systemctl stop fabricd || fail "systemctl stop: $?"
   dpkg -i /packages/opensm_*.deb || fail "dpkg -i"
-  note "after opensm's package: opensm $(systemctl is-active opensm)," \
-    "fabricd $(systemctl is-active fabricd)"
-  systemctl start opensm || fail "systemctl start opensm: $?"
-  wait_for 30 pgrep_opensm || fail "no opensm runs"
-  wait_for 30 is fabricd inactive || fail "fabricd is $(systemctl is-active fabricd) beside opensm"
-  systemctl start fabricd || fail "systemctl start fabricd: $?"
-  is fabricd active || fail "fabricd is $(systemctl is-active fabricd)"
-  wait_for 30 eval '! pgrep_opensm' || fail "opensm runs beside fabricd"
+  port=$(ibstat -p | head -n 1)
+  wait_for 30 is "opensm@$port" active || fail "opensm@ is $(systemctl is-active "opensm@$port")"
+  running=$(opensms)
+  set_mode observe
+  systemctl start fabricd || fail "systemctl start: $?"
+  wait_for 60 eval "fabricctl takeover plan | grep -q '^Takeover report'" ||
+    fail "no takeover report beside opensm"
+  [[ $running && $(opensms) == "$running" ]] || fail "opensm was $running, is $(opensms)"
+  is opensm active || fail "opensm.service is $(systemctl is-active opensm) beside an observer"
+  since=$(date '+%F %T')
+  set_mode manage
+  ! systemctl restart fabricd || fail "it manages a port that opensm has"
+  wait_for 10 refused "$since" || fail "the journal does not say who has the port"
+  [[ $(opensms) == "$running" ]] || fail "opensm was $running, is $(opensms) beside a manager"
+}
+
+# The step to a manager, and back, as docs/HARDWARE.md has it.
+manage_after_opensm() {
+  local port
+  port=$(ibstat -p | head -n 1)
+  [[ $broken ]] || systemctl disable opensm || fail "systemctl disable opensm: $?"
+  [[ $broken ]] || systemctl stop opensm 'opensm@*' || fail "systemctl stop opensm: $?"
+  ! pgrep_opensm || fail "opensm runs"
+  systemctl mask opensm || fail "systemctl mask opensm: $?"
+  systemctl restart fabricd || fail "systemctl restart fabricd: $?"
+  wait_for 60 eval 'fabricctl get sm | grep -q MASTER' || fail "$(fabricctl get sm | xargs)"
   ports_active || fail "ports are not ACTIVE"
-  # One on fabricd's port, started by itself: the kernel refuses it the management classes.
-  systemctl start "opensm@$(ibstat -p | head -n 1)" || fail "systemctl start opensm@: $?"
+  # One on its port that is started by itself: the kernel refuses it the management classes.
+  systemctl start "opensm@$port" || fail "systemctl start opensm@: $?"
   wait_for 30 eval "journalctl -u 'opensm@*' | grep -q 'another instance of OpenSM'" ||
     fail "opensm@GUID is not refused"
   wait_for 30 eval '! pgrep_opensm' || fail "opensm@GUID runs on fabricd's port"
   is fabricd active || fail "opensm@GUID ends fabricd"
-  systemctl stop 'opensm@*' opensm
+  # And back.
+  systemctl stop fabricd || fail "systemctl stop fabricd: $?"
+  systemctl unmask opensm || fail "systemctl unmask opensm: $?"
+  systemctl enable --now opensm || fail "systemctl enable --now opensm: $?"
+  wait_for 30 is "opensm@$port" active || fail "opensm@ is $(systemctl is-active "opensm@$port")"
+  ports_active || fail "ports are not ACTIVE"
+  systemctl stop opensm 'opensm@*'
 }
 pgrep_opensm() { grep -qx opensm /proc/[0-9]*/comm; }
 

@@ -14,7 +14,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import ibsim  # noqa: E402
 
-UNIT = os.path.join(ibsim.ROOT, "systemd", "service-common.conf")
+SYSTEMD = os.path.join(ibsim.ROOT, "systemd")
+UNIT = os.path.join(SYSTEMD, "service-common.conf")
 # SQLite gives its files to the directory's owner, as root only. The unit's user is not root.
 AS_ROOT = {"fchown"}
 
@@ -73,6 +74,18 @@ class Unit(ibsim.Case):
         self.assertEqual(made - allowed(self.filter()) - AS_ROOT, set())
         # What stays denied, so that the test can tell.
         self.assertFalse({"reboot", "sched_setscheduler", "mount"} & allowed(self.filter()))
+
+    def test_starts_without_ending_an_opensm(self):
+        # Who starts a package that was just installed, to observe, must keep the subnet manager.
+        def named(unit, *keys):
+            with open(os.path.join(SYSTEMD, unit)) as file:
+                found = re.findall(r"^(\w+)=(.*)$", file.read(), re.M)
+            return {name for key, value in found if key in keys for name in value.split()}
+
+        ending = ("Conflicts", "PropagatesStopTo", "StopPropagatedFrom", "ExecStartPre")
+        self.assertEqual(named("fabricd.service.in", *ending), set())
+        # Both would have one /run/fabricd.
+        self.assertEqual(named("fabricd@.service.in", *ending), {"fabricd.service"})
 
     def test_grants_the_niceness_that_fabricd_asks_for(self):
         with open(UNIT) as file:
