@@ -40,7 +40,7 @@ class LayersTest(unittest.TestCase):
                 file.write(text)
             found, count = layers.check_tree(root)
             self.assertEqual(count, 1)
-            return [(number, rule) for _, number, rule, _ in found if rule not in ("rooms", "tested")]
+            return [(number, rule) for _, number, rule, _ in found if rule not in ("rooms", "tested", "built")]
 
     def check(self, path, body, *expected):
         self.assertEqual(self.findings(path, SPDX + body), list(expected), path + "\n" + body)
@@ -129,6 +129,14 @@ class LayersTest(unittest.TestCase):
             found = self.tree({header: text, test: include}, "tested")
             self.assertEqual([path for path, _ in found], [header])
         self.assertEqual(self.tree({"sa/a.h": text}, "tested"), [])
+
+    def test_tests_that_are_not_built(self):
+        test, lists = "tests/unit/sa/state/a_test.cc", "tests/unit/sa/CMakeLists.txt"
+        for text in ("fabricd_test(sa_test state/a_test.cc)", "file(GLOB all state/*_test.cc)"):
+            self.assertEqual(self.tree({test: "", lists: text}, "built"), [])
+        for text in ("", "fabricd_test(sa_test a_test.cc state/aa_test.cc)"):
+            found = self.tree({test: "", lists: text}, "built")
+            self.assertEqual([path for path, _ in found], [test])
 
     def test_size_of_a_folder(self):
         many = {f"fabric/f{i}.cc": "int a;\n" for i in range(40)}

@@ -51,6 +51,7 @@ TEST_F(UnresponsiveTest, AHostThatDoesNotRespondIsGoneWhenItsLinkIsNotActiveOrIt
   EXPECT_EQ(NodeOf(0x103), nullptr) << "it has restarted";
   SetLink(SwitchPort(1, 2), wire::PortState::kActive);
   AnswerAll();
+  DiscoverAll();
   Silence(0x103);
   DiscoverAll();
   ASSERT_NE(NodeOf(0x103), nullptr);
