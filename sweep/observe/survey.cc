@@ -234,7 +234,8 @@ void Survey::OnPort(PortRef port, const mad::Completion& completion, Instant now
   if (!up && (before.IsUp() || !before.peer.IsNone())) {
     Lose(port, before.peer);
   } else if (up && (!before.IsUp() || before.peer.IsNone() || fresh)) {
-    if (!before.IsUp() || before.peer.IsNone()) changed_.insert(port.node);
+    // A port that leads to silence is read in each survey: that it is up is no change.
+    if (!before.IsUp()) changed_.insert(port.node);
     Explore(port, now);
     // If the switch has restarted, all its ports are in this state; its port 0 shows whether it
     // has.

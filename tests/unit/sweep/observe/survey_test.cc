@@ -340,6 +340,16 @@ TEST_F(SurveyTest, ALinkThatCameUpIsExplored) {
   EXPECT_EQ(explorer_.since(), Instant(99s));
 }
 
+TEST_F(SurveyTest, APortThatLeadsToSilenceIsNoChangeEachTime) {
+  AddHost(9, SwitchPort(0, 7));
+  Silence(0x109);
+  Run(Look({Known(0x10)}));
+  EXPECT_TRUE(survey_->Changed(Known(0x10)));
+  Run(Look({Known(0x10)}));
+  EXPECT_GT(wire_.CountOf("Get NodeInfo"), 0u) << "it may respond by now";
+  EXPECT_FALSE(survey_->Changed(Known(0x10))) << "else it is never read at a slower pace";
+}
+
 TEST_F(SurveyTest, ALinkThatTrainedAgainIsExploredForItsNeighbourMayBeAnother) {
   SetLink(SwitchPort(0, 2), wire::PortState::kInit);
   Run(Look({Known(0x10)}));
