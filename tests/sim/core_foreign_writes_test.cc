@@ -196,6 +196,44 @@ TEST_F(ForeignWrites, OfADeviceWithWrongResponsesAreRepairedAtGrowingIntervals) 
   harness_.fabric().SetObserver(nullptr);
 }
 
+class SlowAudit : public ForeignWrites {
+ protected:
+  SlowAudit() : ForeignWrites("fat-tree:radix=4,levels=3", Options()) {}
+  static sweep::CoreOptions Options() {
+    sweep::CoreOptions options;
+    options.audit.rate = 4;  // One sample takes seconds.
+    return options;
+  }
+};
+
+TEST_F(SlowAudit, ReadsNothingWhileAChangeIsFollowedUp) {
+  sim::Manager& manager = harness_.manager(sm_);
+  const auto is_idle = [&] { return manager.view->phase == sweep::Phase::kIdle; };
+  size_t idle = 0, urgent = 0;
+  manager.tamper = [&](mad::IncomingMad& mad) {
+    const auto smp = wire::Smp::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+    if (smp && smp->method == wire::Method::kGetResp &&
+        smp->attribute == AttributeId::kLinearForwardingTable)
+      ++(is_idle() ? idle : urgent);
+    return true;
+  };
+  ASSERT_TRUE(harness_.RunUntil([&] { return idle >= 6; }));
+  // A host that comes back and does not respond makes the survey last.
+  const PortRef host = *harness_.fabric().FindHostPort("node0003 mlx5_0");
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), host).ok());
+  harness_.fabric().SetLinkLoss(host, 1);
+  ASSERT_TRUE(harness_.fabric().Link(harness_.now(), host).ok());
+  ASSERT_TRUE(harness_.RunUntil([&] { return !is_idle(); }));
+  const Instant begin = harness_.now();
+  ASSERT_TRUE(harness_.RunUntil(is_idle));
+  EXPECT_GE(harness_.now() - begin, seconds(1));
+  EXPECT_EQ(urgent, 0u);
+  idle = 0;
+  harness_.RunFor(seconds(20));
+  EXPECT_GT(idle, 0u) << "it goes on";
+}
+
 class ForeignLanes : public ForeignWrites {
  protected:
   ForeignLanes() : ForeignWrites("torus:dims=5x5,hosts=1", Options()) {}

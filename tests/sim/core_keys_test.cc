@@ -91,6 +91,7 @@ class CoreKeys : public testing::Test {
     ForEachEndPort([&](Guid guid, const wire::PortInfo& info) {
       EXPECT_EQ(info.m_key, sweep::WantedMKey(sm, guid));
       EXPECT_EQ(info.m_key_protect_bits, sm.m_key_protect_bits);
+      EXPECT_EQ(info.m_key_lease_period, sm.m_key_lease_period);
       EXPECT_EQ(info.m_key_violations, 0) << fmt::format("{}", guid);
     });
   }
@@ -174,6 +175,56 @@ TEST_F(CoreKeys, TrapsEndWithTheirFirstRepress) {
       }
     }
   }
+}
+
+// A guess would be a violation, start the lease, and stop no trap.
+TEST_F(CoreKeys, ATrapOfAPortThatIsNotKnownYetIsRepressedLater) {
+  sweep::CoreOptions options = WithSecret(kSecret);
+  options.sm.m_key_lease_period = 3;
+  const size_t first = Manage(options);
+  options.sm.neighbors = fabric::NeighborsOf(*simulation_->manager(first).view->snapshot);
+  SendWithForeignPKey(Host("node0003 mlx5_1"), Host("node0002 mlx5_1"));
+  simulation_->Kill(first);
+  simulation_->fabric().ResetStats();
+  Manage(options);
+  simulation_->RunFor(seconds(20));
+  const sim::SimStats& stats = simulation_->fabric().stats();
+  EXPECT_GT(stats.traps_sent, 0u);
+  EXPECT_EQ(stats.lost_m_key, 0u);
+  ExpectKeys(options.sm);
+  const auto sent = stats.traps_sent;
+  simulation_->RunFor(seconds(20));
+  EXPECT_EQ(stats.traps_sent, sent) << "it was not repressed";
+}
+
+// Somebody tries a key at a host: the lease begins, and ends the protection unless the manager
+// shows the key in time, or else writes the settings again.
+TEST_F(CoreKeys, ALeaseThatAForeignSetHasStartedEndsNoProtectionForLong) {
+  sweep::CoreOptions options = WithSecret(kSecret);
+  options.sm.m_key_lease_period = 15;
+  Manage(options);
+  const PortRef victim = Host("node0002 mlx5_1");
+  auto& fabric = simulation_->fabric();
+  fabric.Attach(victim);
+  wire::Smp set;
+  set.method = wire::Method::kSet;
+  set.attribute = wire::AttributeId::kPortInfo;
+  set.tid = TransactionId(78);
+  set.path = wire::DirectedPath{};
+  set.m_key = MKey(0xBAD);
+  mad::OutgoingMad mad;
+  mad.agent = mad::Agent::kSmpDirected;
+  mad.timeout = seconds(1);
+  mad.payload.resize(wire::kMadBytes);
+  set.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  ASSERT_TRUE(fabric.Send(simulation_->now(), victim, std::move(mad)).ok());
+  simulation_->RunFor(seconds(1));
+  const auto info = [&] { return fabric.device(victim.node)->port(victim.port).info; };
+  ASSERT_EQ(info().m_key_violations, 1);
+  simulation_->RunFor(std::chrono::minutes(5));
+  EXPECT_EQ(info().m_key_protect_bits, 2);
+  EXPECT_EQ(info().m_key,
+            sweep::WantedMKey(options.sm, fabric.device(victim.node)->port(victim.port).guid));
 }
 
 TEST_F(CoreKeys, EachPortHasAKeyOfItsOwnAndARestartKnowsThemByItsNeighbors) {

@@ -57,9 +57,9 @@ class TakeoverGuardTest : public testing::Test {
     sim::Manager& other = harness_.manager(other_);
     if (legacy.has_groups) other.groups = SomeGroups();
     if (!legacy.partitions.empty()) {
-      policy::PartitionRequest request;
-      request.all = policy::ParsePartitions(legacy.partitions).partitions;
-      const auto applied = policy::Apply(request, std::make_shared<policy::PartitionState>());
+      const auto applied =
+          policy::Apply({.all = policy::ParsePartitions(legacy.partitions).partitions},
+                        std::make_shared<policy::PartitionState>());
       ASSERT_TRUE(applied.ok()) << applied.status();
       ASSERT_TRUE(other.store.ChangeRows(policy::PartitionRows({}, *applied->after)).ok());
     }
@@ -71,8 +71,7 @@ class TakeoverGuardTest : public testing::Test {
     harness_.fabric().ResetStats();
   }
   std::shared_ptr<const fabric::MulticastGroups> SomeGroups() {
-    fabric::MulticastGroup group;
-    group.mlid = Lid(0xC003);
+    fabric::MulticastGroup group{.mlid = Lid(0xC003)};
     for (const char* name : {"node0002 mlx5_0", "node0003 mlx5_0"}) {
       const PortRef port = *harness_.fabric().FindHostPort(name);
       group.members.push_back({harness_.fabric().device(port.node)->port(port.port).guid, true});
@@ -84,6 +83,10 @@ class TakeoverGuardTest : public testing::Test {
     return Join(harness_, "node0002 mlx5_0", options);
   }
   const sweep::FabricView& View(size_t sm) { return *harness_.manager(sm).view; }
+  sweep::TakeoverReport Report(size_t sm) {
+    EXPECT_NE(View(sm).takeover, nullptr) << LogOf(harness_.manager(sm));
+    return View(sm).takeover == nullptr ? sweep::TakeoverReport() : *View(sm).takeover;
+  }
   bool HasReport(size_t sm) {
     return View(sm).takeover != nullptr && View(sm).phase == sweep::Phase::kIdle;
   }
@@ -136,7 +139,7 @@ TEST_F(TakeoverGuardTest, AnObserverReportsAndChangesNothing) {
   options.sm.mode = SmMode::kObserve;
   const size_t sm = JoinOurs(options);
   UntilDecided(sm);
-  const sweep::TakeoverReport& report = *View(sm).takeover;
+  const sweep::TakeoverReport& report = Report(sm);
   EXPECT_EQ(RisksIn(report), std::set{TakeoverRisk::kSubnetPrefix});
   EXPECT_NE(report.id, "");
   EXPECT_EQ(report.lids_changed, 0u);
@@ -178,8 +181,8 @@ TEST_F(TakeoverGuardTest, ARunningMasterKeepsTheSubnetBesideReadersOfTheHighestP
   EXPECT_EQ(View(master).sm.remote[0].state, SmState::kNotActive);
   for (const size_t reader : {standby, observer}) {
     ASSERT_NE(View(reader).takeover, nullptr);
-    EXPECT_THAT(View(reader).takeover->risks, IsEmpty());
-    EXPECT_EQ(View(reader).takeover->lids_changed, 0u);
+    EXPECT_THAT(Report(reader).risks, IsEmpty());
+    EXPECT_EQ(Report(reader).lids_changed, 0u);
   }
   // Neither becomes master when there is none.
   harness_.Kill(master);
@@ -203,7 +206,7 @@ TEST_F(TakeoverGuardTest, NothingIsWrittenBeforeTheReportIsAccepted) {
               Contains(testing::Field(&sweep::Problem::kind, sweep::ProblemKind::kTakeoverHeld)));
   harness_.RunFor(std::chrono::minutes(3));
   EXPECT_EQ(Sets(), 0u);
-  const std::string id = View(sm).takeover->id;
+  const std::string id = Report(sm).id;
   EXPECT_EQ(Accept(sm, "0000000000000000").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Sets(), 0u);
   ASSERT_TRUE(Accept(sm, id).ok());
@@ -226,7 +229,7 @@ TEST_F(TakeoverGuardTest, AnIdOfTheCommandLineIsAcceptance) {
   const size_t observer = Join(harness_, "node0003 mlx5_0", options);
   UntilDecided(observer);
   options.sm.mode = SmMode::kManage;
-  options.takeover.accept = View(observer).takeover->id;
+  options.takeover.accept = Report(observer).id;
   const size_t sm = JoinOurs(options);
   EXPECT_TRUE(harness_.RunUntilUp(sm)) << LogOf(harness_.manager(sm));
 }
@@ -237,7 +240,7 @@ TEST_F(TakeoverGuardTest, AcceptanceLastsOverAKillInTheMiddleOfTheTakeover) {
   Leave(legacy);
   const size_t sm = JoinOurs({});
   UntilDecided(sm);
-  ASSERT_TRUE(Accept(sm, View(sm).takeover->id).ok());
+  ASSERT_TRUE(Accept(sm, Report(sm).id).ok());
   ASSERT_TRUE(harness_.RunUntil([&] { return Sets() > 5; }));
   harness_.Kill(sm);
   harness_.Start(sm);
@@ -253,7 +256,7 @@ TEST_F(TakeoverGuardTest, AcceptanceIsDurableWhenItIsAcknowledged) {
   UntilDecided(sm);
   sim::Manager& manager = harness_.manager(sm);
   manager.executor.store_time = seconds(1);
-  const std::string id = View(sm).takeover->id;
+  const std::string id = Report(sm).id;
   harness_.Post(sm, sweep::AcceptTakeover{9, id});
   harness_.RunFor(std::chrono::milliseconds(500));
   EXPECT_THAT(manager.finished, IsEmpty());
@@ -330,7 +333,7 @@ TEST_F(TakeoverGuardTest, SilenceHoldsNoFailoverToAStandbyThatHasReadTheFabric) 
   const size_t unaware = Join(harness_, "node0002 mlx5_1", options);
   UntilDecided(unaware);
   EXPECT_TRUE(View(unaware).sm.is_held);
-  EXPECT_EQ(RisksIn(*View(unaware).takeover), std::set{TakeoverRisk::kUnresponsivePorts});
+  EXPECT_EQ(RisksIn(Report(unaware)), std::set{TakeoverRisk::kUnresponsivePorts});
   set_loss(0);
   EXPECT_TRUE(harness_.RunUntilUp(unaware)) << LogOf(harness_.manager(unaware));
 }
@@ -347,13 +350,13 @@ TEST_F(TakeoverGuardTest, AnotherManagerOnTheSamePortIsNoticedByItsSettings) {
   const size_t other = harness_.Add(legacy.options, host);
   harness_.Start(other);
   UntilDecided(other);
-  ASSERT_TRUE(Accept(other, View(other).takeover->id).ok());
+  ASSERT_TRUE(Accept(other, Report(other).id).ok());
   ASSERT_TRUE(harness_.RunUntilUp(other));
   harness_.Kill(other);
   harness_.Start(sm);
   UntilDecided(sm);
   EXPECT_TRUE(View(sm).sm.is_held);
-  EXPECT_EQ(RisksIn(*View(sm).takeover), std::set{TakeoverRisk::kSubnetPrefix});
+  EXPECT_EQ(RisksIn(Report(sm)), std::set{TakeoverRisk::kSubnetPrefix});
 }
 
 TEST_F(TakeoverGuardTest, DevicesBehindUnknownMKeysAreUnresponsivePorts) {
@@ -372,8 +375,8 @@ TEST_F(TakeoverGuardTest, DevicesBehindUnknownMKeysAreUnresponsivePorts) {
   const size_t sm = JoinOurs(options);
   UntilDecided(sm);
   EXPECT_TRUE(View(sm).sm.is_held);
-  EXPECT_EQ(View(sm).takeover->unresponsive_ports, 4u);
-  EXPECT_EQ(RisksIn(*View(sm).takeover), std::set{TakeoverRisk::kUnresponsivePorts});
+  EXPECT_EQ(Report(sm).unresponsive_ports, 4u);
+  EXPECT_EQ(RisksIn(Report(sm)), std::set{TakeoverRisk::kUnresponsivePorts});
   EXPECT_EQ(Sets(), 0u);
 }
 
@@ -381,31 +384,38 @@ TEST_F(TakeoverGuardTest, EnforcementThatAnotherManagerHasSwitchedOnStaysOn) {
   Legacy legacy;
   legacy.partitions = "Default=0x7fff: ALL=full; A=1: ALL_CAS=limited;";
   legacy.options.policy.partitions.enforce_inbound = true;
-  legacy.options.policy.partitions.enforce_outbound = true;
   Leave(legacy);
+  // Each has the table of the host behind it, or would drop its packets.
+  const auto& fabric = harness_.fabric();
   const auto enforcing = [&] {
     size_t ports = 0;
-    for (uint32_t i = 0; i < harness_.fabric().node_index_end(); ++i) {
-      const sim::SimDevice* device = harness_.fabric().device(NodeIndex(i));
-      if (device == nullptr || !device->IsSwitch()) continue;
-      for (uint8_t num = 1; device->HasPort(PortNum(num)); ++num)
-        ports += device->port(PortNum(num)).info.partition_enforcement_inbound;
+    for (uint32_t i = 0; i < fabric.node_index_end(); ++i) {
+      const sim::SimDevice* device = fabric.device(NodeIndex(i));
+      const bool is_switch = device != nullptr && device->IsSwitch();
+      for (uint8_t num = 1; is_switch && device->HasPort(PortNum(num)); ++num) {
+        if (!device->port(PortNum(num)).info.partition_enforcement_inbound) continue;
+        const auto [node, port] = fabric.LinkedPeer({NodeIndex(i), PortNum(num)});
+        EXPECT_EQ(device->PKeyBlock(PortNum(num), 0), fabric.device(node)->PKeyBlock(port, 0));
+        ++ports;
+      }
     }
     return ports;
   };
-  const size_t before = enforcing();
-  ASSERT_EQ(before, 8u);
-  const size_t sm = JoinOurs({});
+  ASSERT_EQ(enforcing(), 8u);
+  sweep::CoreOptions options;
+  options.policy.partitions.enforce_inbound = options.policy.partitions.enforce_outbound = false;
+  const size_t sm = JoinOurs(options);
   UntilDecided(sm);
-  if (View(sm).sm.is_held) {
-    ASSERT_TRUE(Accept(sm, View(sm).takeover->id).ok());
-  }
+  ASSERT_TRUE(!View(sm).sm.is_held || Accept(sm, Report(sm).id).ok());
   ASSERT_TRUE(harness_.RunUntilUp(sm)) << LogOf(harness_.manager(sm));
-  EXPECT_EQ(enforcing(), before);
-  // Not only in the first sweep.
-  harness_.Post(sm, sweep::SweepCommand{1, true});
+  EXPECT_EQ(enforcing(), 8u);
+  // Not only in the first sweep, and with other keys.
+  auto other = policy::ParsePartitions("Default=0x7fff: ALL=full; B=2: ALL_CAS=full;").partitions;
+  harness_.Post(sm, sweep::ChangePartitions{1, {.all = std::move(other)}});
+  harness_.Post(sm, sweep::SweepCommand{2, true});
   harness_.RunFor(seconds(30));
-  EXPECT_EQ(enforcing(), before);
+  EXPECT_EQ(enforcing(), 8u);
+  EXPECT_THAT(fabric.device(NodeIndex(0))->PKeyBlock(PortNum(1), 0).keys, Contains(PKey(0x8002)));
 }
 
 // ---- the corpus
@@ -466,9 +476,9 @@ TEST_P(TakeoverCorpus, IsHeldUntilAcceptedAndSetsReportedAttributesOnly) {
   UntilDecided(sm);
   UntilDecided(observer);
   ASSERT_TRUE(View(sm).sm.is_held) << LogOf(harness_.manager(sm));
-  const sweep::TakeoverReport report = *View(sm).takeover;
+  const sweep::TakeoverReport report = Report(sm);
   EXPECT_EQ(RisksIn(report), scene.expected);
-  EXPECT_EQ(View(observer).takeover->id, report.id);
+  EXPECT_EQ(Report(observer).id, report.id);
   EXPECT_EQ(Sets(), 0u);
   EXPECT_EQ(report.mlids_unknown, scene.legacy.has_groups ? 1u : 0u);
   ASSERT_TRUE(Accept(sm, report.id).ok());

@@ -171,5 +171,27 @@ TEST_F(CoreTest, IsStandbyBesideAMasterAndWritesNothing) {
   EXPECT_THAT(devices_.Texts(), Each(StartsWith("Get ")));
 }
 
+// A trap that reaches it was sent to the port of another SM, and is that one's to stop.
+TEST_F(CoreTest, AReaderSendsNothingForATrap) {
+  mad::IncomingMad trap;
+  trap.agent = mad::Agent::kSmpLid;
+  trap.from.lid = Lid(7);
+  trap.payload.resize(wire::kMadBytes);
+  wire::Smp smp;
+  smp.method = wire::Method::kTrap;
+  smp.attribute = wire::AttributeId::kNotice;
+  smp.Encode(std::span<uint8_t, wire::kMadBytes>(trap.payload.data(), wire::kMadBytes));
+  const auto answers = [&](SmMode mode) {
+    options_.sm.mode = mode;
+    Start();
+    core_->TakeEffects(now_);  // Of the start.
+    core_->Step(trap, now_);
+    return core_->TakeEffects(now_).send.size();
+  };
+  EXPECT_EQ(answers(SmMode::kObserve), 0u);
+  EXPECT_EQ(answers(SmMode::kStandby), 0u);
+  EXPECT_EQ(answers(SmMode::kManage), 1u);
+}
+
 }  // namespace
 }  // namespace fabricd::sweep

@@ -149,6 +149,16 @@ TEST_F(ReadBackTest, WithoutRepairsADifferenceIsReportedAndTheWantedRowStays) {
   EXPECT_THAT(result.events[0].message, testing::HasSubstr("they stay"));
 }
 
+TEST_F(ReadBackTest, ForwardingTablesOfASwitchWithAdaptiveRoutingAreNotRead) {
+  const NodeIndex odd = small_.switches[0];
+  devices_.applied().adaptive_routing().Put(odd, AdaptiveRouting::State::kOn);
+  for (size_t block = 0; block < kBlocks; ++block) registers_[{odd, block}] = Bytes(9);
+  read_back_.AddAll(snapshot_, false);
+  for (const auto& [node, block] : Answer()) EXPECT_NE(node, odd) << "what it shows proves nothing";
+  EXPECT_THAT(read_back_.TakeResult(now_).differing, IsEmpty());
+  EXPECT_EQ(devices_.applied().Lft(odd).row().block(0)[0], 1);
+}
+
 TEST_F(ReadBackTest, SamplesKeepToTheirRate) {
   audit_.rate = 2;
   now_ += std::chrono::seconds(10);
