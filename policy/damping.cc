@@ -94,6 +94,20 @@ std::vector<LinkId> Damping::OnTimer(Instant now) {
   return released;
 }
 
+std::vector<LinkId> Damping::Clear(PortRef end) {
+  std::vector<LinkId> released;
+  for (const auto& [link, entry] : links_) {
+    if (link.a != end && link.b != end) continue;
+    Unschedule(link, entry);
+    suppressed_ -= entry.suppressed;
+    if (entry.IsBad()) released.push_back(link);
+  }
+  absl::erase_if(links_,
+                 [end](const auto& each) { return each.first.a == end || each.first.b == end; });
+  std::sort(released.begin(), released.end());
+  return released;
+}
+
 Instant Damping::NextDeadline() const {
   Instant next = kNever;
   for (const Queue* queue : {&bad_, &good_})

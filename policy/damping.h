@@ -54,6 +54,8 @@ class Damping {
   // limit.
   std::vector<LinkId> OnTimer(Instant now);
   Instant NextDeadline() const;
+  // Forgets what is known of the links with this end. Those that were bad.
+  std::vector<LinkId> Clear(PortRef end);
 
   size_t suppressed_count() const { return suppressed_; }
   std::vector<LinkId> Suppressed() const;  // Sorted.

@@ -35,7 +35,8 @@ constexpr const char* kEventNames[] = {"start",
                                        "read VL tables",
                                        "set priority",
                                        "step down",
-                                       "accept takeover"};
+                                       "accept takeover",
+                                       "clear damping"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sweep::Event>);
 constexpr const char* kIncomingNames[] = {"received", "timed out", "send failed"};
 

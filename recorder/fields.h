@@ -259,6 +259,10 @@ void Visit(A& a, sweep::AckHold& event) {
   a(event.command, event.id, event.asker, event.any_owner);
 }
 template <typename A>
+void Visit(A& a, sweep::ClearDamping& event) {
+  a(event.command, event.end.node, event.end.port, event.validate_only);
+}
+template <typename A>
 void Visit(A& a, sweep::ChangePartitions& event) {
   a(event.command, event.request, event.validate_only, event.of_this_host, event.by);
 }

@@ -64,6 +64,7 @@ class Core {
   void On(CreateHold command, Instant now) { OnHoldCommand(std::move(command), now); }
   void On(DeleteHold command, Instant now) { OnHoldCommand(std::move(command), now); }
   void On(AckHold command, Instant now) { OnHoldCommand(std::move(command), now); }
+  void On(const ClearDamping& command, Instant now) { OnHoldCommand(command, now); }
   void On(GroupsChanged changed, Instant now);
   void On(ChangePartitions command, Instant now);
   void On(AliasesChanged changed, Instant now);

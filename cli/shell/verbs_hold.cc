@@ -84,6 +84,28 @@ void AddReset(Grammar& grammar) {
   });
 }
 
+void AddClear(Grammar& grammar) {
+  struct Words {
+    ClearOptions options;
+    std::string dry_run = "none";
+  };
+  auto words = std::make_shared<Words>();
+  CLI::App* group = grammar.AddGroup("clear", "Forget what only time would end");
+  CLI::App* damping = grammar.Add(
+      "damping", "Forget that links have flapped: routes may use them again at once", group);
+  damping->add_option("port", words->options.ports, "either end; hostlists")
+      ->required()
+      ->type_name(kPortValue);
+  damping->add_option("--reason", words->options.reason, "why; for the audit log")
+      ->required()
+      ->type_name(kTextValue);
+  AddDryRun(damping, &words->dry_run);
+  grammar.OnCall(damping, kChangeForms, [&grammar, words](Client& client) {
+    words->options.dry_run = words->dry_run == "server";
+    return ClearDamping(client, grammar.globals(), words->options);
+  });
+}
+
 void AddCheck(Grammar& grammar) {
   struct Words {
     CheckOptions options;
@@ -120,6 +142,7 @@ void AddHoldVerbs(Grammar& grammar) {
     AddLifting(grammar, verb);
   }
   AddReset(grammar);
+  AddClear(grammar);
   CLI::App* holds = grammar.Add("holds", "List holds, as `get holds`");
   auto listed = std::make_shared<GetOptions>();
   listed->resource = Resource::kHold;

@@ -310,6 +310,32 @@ Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
   return failures.Take();
 }
 
+Result ClearDamping(Client& client, const Globals& globals, const ClearOptions& options) {
+  std::vector<std::string> ports;
+  if (Result result = ExpandNames(options.ports, true, &ports); !result.ok()) return result;
+  Failures failures;
+  for (const std::string& port : ports) {
+    pb::ClearDampingRequest request;
+    request.set_port(port);
+    request.set_reason(options.reason);
+    request.set_validate_only(options.dry_run);
+    pb::ClearDampingResponse response;
+    const Result result =
+        client.Call(client.remediation(), &Remediation::ClearDamping, request, &response);
+    failures.Add(result);
+    if (!result.ok() || PrintDocument(globals, response)) continue;
+    if (response.links().empty()) Print(fmt::format("{} has no damped link\n", port));
+    for (const pb::DampedLink& link : response.links())
+      Print(globals.format == Format::kName
+                ? fmt::format("link/{}\n", PortText(link.a()))
+                : fmt::format("{} ↔ {}: penalty {:.0f} of {} flaps {}{}\n", PortText(link.a()),
+                              PortText(link.b()), link.penalty(), link.flaps(),
+                              options.dry_run ? "would be cleared" : "cleared",
+                              link.suppressed() ? "; routes may use it again" : ""));
+  }
+  return failures.Take();
+}
+
 Result Acknowledge(Client& client, const Globals& globals, const std::vector<std::string>& ids) {
   Failures failures;
   for (const std::string& id : ids) {

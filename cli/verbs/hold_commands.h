@@ -45,6 +45,14 @@ struct UnholdOptions {
 Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
                  const UnholdOptions& options);
 
+struct ClearOptions {
+  std::vector<std::string> ports;  // Hostlists.
+  std::string reason;
+  bool dry_run = false;
+};
+// Forgets that the links at these ports have flapped. Fine where they have not.
+Result ClearDamping(Client& client, const Globals& globals, const ClearOptions& options);
+
 Result Acknowledge(Client& client, const Globals& globals, const std::vector<std::string>& ids);
 // kFailure when a host is not READY.
 // `allow_unseen`: hosts that the fabric has never had do not count.

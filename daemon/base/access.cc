@@ -90,6 +90,7 @@ constexpr MethodRule kRules[] = {
     {"fabric.v1.PlanService/ValidateWiring", kViewer},
     {"fabric.v1.RemediationService/AckHold", kScheduler, true, true},
     {"fabric.v1.RemediationService/BatchGetReadiness", kViewer},
+    {"fabric.v1.RemediationService/ClearDamping", kOperator, true, true},
     {"fabric.v1.RemediationService/CreateHold", kScheduler, true, true},
     {"fabric.v1.RemediationService/DeleteHold", kScheduler, true, true},
     {"fabric.v1.RemediationService/ListConditions", kViewer},

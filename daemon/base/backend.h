@@ -39,9 +39,10 @@ class AuditLog;
 class ConfigKeeper;
 class EventLog;
 
-// What can be asked of the core about holds, and its answer: the outcome is set when something came
-// of it, for a dry run also beside the refusal of a guard.
-using HoldCommand = std::variant<sweep::CreateHold, sweep::DeleteHold, sweep::AckHold>;
+// What can be asked of the core about holds and damping, and its answer: the outcome is set when
+// something came of it, for a dry run also beside the refusal of a guard.
+using HoldCommand =
+    std::variant<sweep::CreateHold, sweep::DeleteHold, sweep::AckHold, sweep::ClearDamping>;
 using HoldDone = std::function<void(absl::Status, std::shared_ptr<const sweep::HoldOutcome>)>;
 
 // The answer to a request about partitions; the outcome is null where nothing came of it.

@@ -109,6 +109,12 @@ struct AckHold {
   std::string asker;  // Must be the owner, unless any_owner.
   bool any_owner = false;
 };
+// Forgets that the links with this end have flapped: suppressed ones may be used again.
+struct ClearDamping {
+  uint64_t command = 0;
+  PortRef end;
+  bool validate_only = false;  // Changes nothing.
+};
 // A request about partitions.
 struct ChangePartitions {
   uint64_t command = 0;
@@ -150,7 +156,7 @@ struct AcceptTakeover {
 using Event = std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad,
                            mad::LocalPortEvent, Answer, SweepCommand, OptionsChanged, CreateHold,
                            DeleteHold, AckHold, GroupsChanged, ChangePartitions, AliasesChanged,
-                           ReadLanes, SetPriority, StepDown, AcceptTakeover>;
+                           ReadLanes, SetPriority, StepDown, AcceptTakeover, ClearDamping>;
 
 // ---- effects
 
@@ -262,6 +268,7 @@ struct FinishedCommand {
   // without `hold`: this SM is not the master. kAlreadyExists: the request_id was used for another
   // hold. kResourceExhausted: too many holds or waiting commands. kUnavailable: it could not be
   // made durable.
+  // ClearDamping: kFailedPrecondition: this SM is not the master.
   // AcceptTakeover: kFailedPrecondition: nothing is held. kNotFound: the report has another id.
   // StepDown: kFailedPrecondition: this SM is not the master. kNotFound: there is no SM to take
   // over. kAborted: the successor did not take over, and everything is as before.

@@ -80,6 +80,15 @@ void Remediation::On(const AckHold& command, Instant now) {
   keeper_.Acknowledge(command, now);
   Advance(now);
 }
+void Remediation::On(const ClearDamping& command, Instant now) {
+  if (!command.validate_only) {
+    for (const LinkId link : damping_.Clear(command.end))
+      OnReleased(link, "its penalty was cleared: it may be used again", now);
+    changed_ = true;
+  }
+  effects_.finished.push_back({command.command, absl::OkStatus(), nullptr});
+  Advance(now);
+}
 void Remediation::On(const Persisted& persisted, Instant now) {
   keeper_.OnAnswer(persisted, now);
   Advance(now);
@@ -90,7 +99,8 @@ void Remediation::On(IntentEvaluated judged, Instant now) {
 }
 
 void Remediation::OnTimer(Instant now) {
-  for (LinkId link : damping_.OnTimer(now)) OnReleased(link, now);
+  for (LinkId link : damping_.OnTimer(now))
+    OnReleased(link, "the link has been quiet: it may be used again", now);
   for (const policy::Conditions::Source& source : conditions_.OnTimer(now)) {
     verdicts_.Clear(std::string(ConditionTypeOf(source.rule)), source.port, now);
     changed_ = true;
@@ -268,9 +278,8 @@ void Remediation::OnLinkDown(LinkId link, Instant now) {
 }
 
 // A link that flapped but was over the limit was never suppressed, so it just ends.
-void Remediation::OnReleased(LinkId link, Instant now) {
-  TellOfLink("LinkReleased", Severity::kInfo, link, "the link has been quiet: it may be used again",
-             now);
+void Remediation::OnReleased(LinkId link, std::string why, Instant now) {
+  TellOfLink("LinkReleased", Severity::kInfo, link, std::move(why), now);
   verdicts_.Clear("LinkFlapping", link.a, now);
   MakeIntentAnew(fmt::format("end of the damping of {}", NameOf(link)), false, now);
 }

@@ -36,6 +36,7 @@ class Remediation {
   void On(CreateHold command, Instant now);
   void On(DeleteHold command, Instant now);
   void On(const AckHold& command, Instant now);
+  void On(const ClearDamping& command, Instant now);
   // Answers to PersistHolds and EvaluateIntent.
   void On(const Persisted& persisted, Instant now);
   void On(IntentEvaluated judged, Instant now);
@@ -75,7 +76,7 @@ class Remediation {
   bool IsHeld(PortRef port) const;
   void TellOfNodes(const std::vector<GoneNodes::Change>& changes, Instant now);
   void OnLinkDown(policy::LinkId link, Instant now);
-  void OnReleased(policy::LinkId link, Instant now);
+  void OnReleased(policy::LinkId link, std::string why, Instant now);
   void Count(policy::Rule rule, PortRef port, uint64_t count, std::string_view what, Instant now);
   void TellOfLink(const char* type, fabric::Severity severity, policy::LinkId link,
                   std::string message, Instant now);

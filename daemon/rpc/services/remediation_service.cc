@@ -424,4 +424,35 @@ grpc::ServerUnaryReactor* RemediationService::ListDampedLinks(
   });
 }
 
+grpc::ServerUnaryReactor* RemediationService::ClearDamping(Context*,
+                                                           const pb::ClearDampingRequest* request,
+                                                           pb::ClearDampingResponse* response) {
+  const auto call = std::make_shared<LaterCall<pb::ClearDampingResponse>>(response);
+  auto* reactor = call->Start(call);
+  const auto fail = [&](const absl::Status& status) {
+    call->Fail(status);
+    return reactor;
+  };
+  const auto model = models_.Ready();
+  if (!model.ok()) return fail(model.status());
+  if (request->port().empty()) return fail(BadField("port", "is required"));
+  if (request->reason().empty()) return fail(BadField("reason", "is required"));
+  const auto address = (*model)->Resolve(request->port());
+  if (!address.ok()) return fail(address.status());
+  if (!address->has_port) return fail(BadField("port", "is a node; name one of its ports"));
+  const PortRef end{address->node, address->port};
+  std::vector<pb::DampedLink> links;
+  for (const policy::DampedLink& link : (*model)->policy->view().damped)
+    if (link.a == end || link.b == end) ToProto(**model, link, &links.emplace_back());
+  Post(sweep::ClearDamping{0, end, request->validate_only()}, call,
+       [this, links](const absl::Status& status, const sweep::HoldOutcome*,
+                     pb::ClearDampingResponse* out) {
+         if (!status.ok()) return HoldError(status);
+         out->mutable_links()->Assign(links.begin(), links.end());
+         out->set_resource_version(backend_.events().version());
+         return absl::OkStatus();
+       });
+  return reactor;
+}
+
 }  // namespace fabricd::rpc

@@ -32,6 +32,7 @@ class RemediationService final : public pb::RemediationService::CallbackService 
                         pb::ListConditionsResponse*) override;
   Unary* ListDampedLinks(Context*, const pb::ListDampedLinksRequest*,
                          pb::ListDampedLinksResponse*) override;
+  Unary* ClearDamping(Context*, const pb::ClearDampingRequest*, pb::ClearDampingResponse*) override;
 
  private:
   // Posts `command` and answers the call, on the worker, with what `fill` makes of its end.

@@ -112,6 +112,21 @@ TEST(DampingTest, MemoryIsBoundedAndTheSuppressedStay) {
   EXPECT_TRUE(damping.IsSuppressed(Link(0)));
 }
 
+TEST(DampingTest, AClearedLinkIsAsOneThatNeverFlapped) {
+  Damping damping{DampingOptions()};
+  for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);
+  for (int i = 0; i < 2; ++i) damping.OnFlap(Link(2), kBegin);
+  EXPECT_THAT(damping.Clear(Link(1).b), ElementsAre(Link(1)));
+  EXPECT_FALSE(damping.IsSuppressed(Link(1)));
+  EXPECT_EQ(damping.suppressed_count(), 0u);
+  EXPECT_THAT(damping.Clear(Link(2).a), IsEmpty()) << "it was not bad";
+  EXPECT_THAT(damping.List(kBegin), IsEmpty());
+  EXPECT_EQ(damping.NextDeadline(), kNever);
+  EXPECT_THAT(damping.Clear(Link(1).a), IsEmpty());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(damping.OnFlap(Link(1), kBegin), Verdict::kCounted);
+  EXPECT_EQ(damping.OnFlap(Link(1), kBegin), Verdict::kSuppressed);
+}
+
 TEST(DampingTest, AReloadEvaluatesLinksByTheNewOptions) {
   Damping damping{DampingOptions()};
   for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);

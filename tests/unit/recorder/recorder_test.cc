@@ -153,16 +153,24 @@ TEST_F(RecorderTest, RefusesRecordsThatCannotBe) {
 }
 
 TEST(RecordedEvents, EachKindIsReadBack) {
-  std::vector<sweep::Event> events = {
-      sweep::StartEvent{5},          sweep::WallClockSet{6},
-      sweep::TimerEvent{},           mad::IncomingMad{{}, {}, {}, std::vector<uint8_t>(256, 3)},
-      mad::LocalPortEvent{},         sweep::SweepCommand{1, false},
-      sweep::OptionsChanged{},       sweep::CreateHold{2},
-      sweep::DeleteHold{3},          sweep::AckHold{4},
-      sweep::GroupsChanged{},        sweep::ChangePartitions{5},
-      sweep::AliasesChanged{},       sweep::ReadLanes{{NodeIndex(3)}},
-      sweep::SetPriority{6, 7},      sweep::StepDown{8},
-      sweep::AcceptTakeover{9, "id"}};
+  std::vector<sweep::Event> events = {sweep::StartEvent{5},
+                                      sweep::WallClockSet{6},
+                                      sweep::TimerEvent{},
+                                      mad::IncomingMad{{}, {}, {}, std::vector<uint8_t>(256, 3)},
+                                      mad::LocalPortEvent{},
+                                      sweep::SweepCommand{1, false},
+                                      sweep::OptionsChanged{},
+                                      sweep::CreateHold{2},
+                                      sweep::DeleteHold{3},
+                                      sweep::AckHold{4},
+                                      sweep::GroupsChanged{},
+                                      sweep::ChangePartitions{5},
+                                      sweep::AliasesChanged{},
+                                      sweep::ReadLanes{{NodeIndex(3)}},
+                                      sweep::SetPriority{6, 7},
+                                      sweep::StepDown{8},
+                                      sweep::AcceptTakeover{9, "id"},
+                                      sweep::ClearDamping{10}};
   pb::Batch batch;
   Recorder recorder([&](const PackedBatch& full) {
     EXPECT_EQ(full.records, events.size());

@@ -26,6 +26,10 @@ class HoldCommandsTest : public testing::CommandFixture {
     backend_.on_hold = [this](daemon::HoldCommand command, const daemon::HoldDone& done) {
       if (auto* create = std::get_if<sweep::CreateHold>(&command)) return Create(*create, done);
       if (auto* remove = std::get_if<sweep::DeleteHold>(&command)) return Delete(*remove, done);
+      if (auto* clear = std::get_if<sweep::ClearDamping>(&command)) {
+        cleared_.push_back(*clear);
+        return done(absl::OkStatus(), nullptr);
+      }
       Acknowledge(std::get<sweep::AckHold>(command), done);
     };
   }
@@ -81,6 +85,7 @@ class HoldCommandsTest : public testing::CommandFixture {
   SmallFabric fabric_;
   FakeBackend backend_{fabric_.View()};
   std::vector<sweep::CreateHold> created_;
+  std::vector<sweep::ClearDamping> cleared_;
   absl::Status refusal_;
   bool pending_ = false;
   uint64_t last_id_ = 0, generation_ = 10;
@@ -187,6 +192,30 @@ TEST_F(HoldCommandsTest, AResetLeavesADisableThatStandsAlone) {
   EXPECT_EQ(created_.size(), 1u);
   EXPECT_EQ(fabric_.policy.holds.size(), 1u);
   EXPECT_EQ(Run({"reset", "host", "node1", "--reason", "x"}), 2);
+}
+
+TEST_F(HoldCommandsTest, AClearedDampingIsPrinted) {
+  policy::DampedLink link;
+  link.a = {fabric_.leaf1, PortNum(3)};
+  link.b = {fabric_.spine, PortNum(1)};
+  link.penalty = 3500;
+  link.flaps = 4;
+  link.suppressed = true;
+  fabric_.policy.damped = {link};
+  backend_.Publish(fabric_.View(++generation_));
+  EXPECT_EQ(Run({"clear", "damping", "leaf1/3", "--reason", "new cable", "--dry-run=server"}), 0);
+  const std::string ends = "leaf1/3 ↔ MF0;spine:MQM8700/U1/1: penalty 3500 of 4 flaps";
+  EXPECT_EQ(out_, ends + " would be cleared; routes may use it again\n");
+  ASSERT_EQ(Run({"clear", "damping", "leaf[1-2]/3", "--reason", "new cable"}), 0) << error_;
+  EXPECT_EQ(out_, ends + " cleared; routes may use it again\nleaf2/3 has no damped link\n");
+  ASSERT_EQ(cleared_.size(), 3u);
+  EXPECT_TRUE(cleared_[0].validate_only);
+  EXPECT_FALSE(cleared_[1].validate_only);
+  EXPECT_EQ(cleared_[1].end, link.a);
+  EXPECT_EQ(Run({"clear", "damping", "spine/1", "--reason", "x", "-o", "name"}), 0) << error_;
+  EXPECT_EQ(out_, "link/leaf1/3\n");
+  EXPECT_EQ(Run({"clear", "damping", "leaf9/3", "--reason", "x"}), 3);
+  EXPECT_EQ(Run({"clear", "damping", "leaf1/3"}), 2) << "a reason is required";
 }
 
 TEST_F(HoldCommandsTest, WaitingUntilItIsInEffect) {

@@ -46,6 +46,26 @@ TEST_F(RemediationTest, AFlappingLinkIsAvoidedUntilItIsQuiet) {
   EXPECT_THAT(remediation_->View(now_)->conditions, IsEmpty());
 }
 
+TEST_F(RemediationTest, AClearedLinkMayBeUsedAtOnce) {
+  for (int i = 0; i < 4; ++i) Flap(kTrunk());
+  ASSERT_THAT(remediation_->intent().avoided_links, ElementsAre(kTrunk()));
+  remediation_->TakeReroute();
+  remediation_->On(ClearDamping{1, kTrunk(), /*validate_only=*/true}, now_);
+  EXPECT_THAT(remediation_->intent().avoided_links, ElementsAre(kTrunk()));
+  EXPECT_EQ(remediation_->TakeReroute(), "");
+  remediation_->On(ClearDamping{2, kTrunk()}, now_);
+  EXPECT_TRUE(remediation_->intent().empty());
+  EXPECT_THAT(remediation_->TakeReroute(), HasSubstr("end of the damping"));
+  EXPECT_THAT(remediation_->View(now_)->conditions, IsEmpty());
+  EXPECT_THAT(remediation_->View(now_)->damped, IsEmpty());
+  // There is nothing more to clear.
+  remediation_->On(ClearDamping{3, kTrunk()}, now_);
+  EXPECT_EQ(remediation_->TakeReroute(), "");
+  EXPECT_EQ(std::count_if(effects_.events.begin(), effects_.events.end(),
+                          [](const auto& event) { return event.type == "LinkReleased"; }),
+            1);
+}
+
 TEST_F(RemediationTest, LinksOfHeldTargetsAreNotDamped) {
   Make(Wanted(HoldKind::kDrain, Switch(1)));
   for (int i = 0; i < 9; ++i) Flap(kTrunk());

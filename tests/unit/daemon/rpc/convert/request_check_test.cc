@@ -186,11 +186,12 @@ TEST_F(EveryMethodTest, AnswersNoNotFoundForEmptyRequests) {
 // Other methods are idempotent.
 TEST(EveryMutation, TakesARequestId) {
   const std::set<std::string> kRepeatable = {
-      "fabric.v1.AdminService/AcceptTakeover",   "fabric.v1.AdminService/ReloadConfig",
-      "fabric.v1.AdminService/SetPriority",      "fabric.v1.AdminService/StartSweep",
-      "fabric.v1.RemediationService/AckHold",    "fabric.v1.TelemetryService/PollCounters",
-      "fabric.v1.VerdictService/AckVerdict",     "fabric.v1.VerdictService/OverruleVerdict",
-      "fabric.v1.VerdictService/ReleaseVerdict", "fabric.v1.VerdictService/ResetVerdictBreaker"};
+      "fabric.v1.AdminService/AcceptTakeover",       "fabric.v1.AdminService/ReloadConfig",
+      "fabric.v1.AdminService/SetPriority",          "fabric.v1.AdminService/StartSweep",
+      "fabric.v1.RemediationService/AckHold",        "fabric.v1.RemediationService/ClearDamping",
+      "fabric.v1.TelemetryService/PollCounters",     "fabric.v1.VerdictService/AckVerdict",
+      "fabric.v1.VerdictService/OverruleVerdict",    "fabric.v1.VerdictService/ReleaseVerdict",
+      "fabric.v1.VerdictService/ResetVerdictBreaker"};
   std::set<std::string> without;
   for (const MethodDescriptor* method : Methods())
     if (FindRule(PathOf(*method))->is_mutation &&

@@ -200,6 +200,43 @@ TEST_F(RemediationServiceTest, Acknowledge) {
   EXPECT_EQ(ReasonOf(status), "NOT_THE_OWNER");
 }
 
+TEST_F(RemediationServiceTest, ClearingAnswersWithTheDampedLinks) {
+  policy::DampedLink link;
+  link.a = {fabric_.leaf1, PortNum(3)};
+  link.b = {fabric_.spine, PortNum(1)};
+  link.flaps = 4;
+  fabric_.policy.damped = {link};
+  backend_.Publish(fabric_.View(8));
+  AnswerWith(absl::OkStatus());
+  pb::ClearDampingRequest request;
+  pb::ClearDampingResponse response;
+  const auto clear = [&](const std::string& port, const std::string& reason, bool dry = false) {
+    request.set_port(port);
+    request.set_reason(reason);
+    request.set_validate_only(dry);
+    return running_.Call(*running_.remediation, &Stub::ClearDamping, request, &response);
+  };
+  for (const char* end : {"leaf1/3", "spine/1"}) {
+    ASSERT_TRUE(clear(end, "new cable").ok());
+    ASSERT_EQ(response.links_size(), 1) << end;
+    EXPECT_EQ(response.links(0).flaps(), 4u);
+  }
+  EXPECT_EQ(std::get<sweep::ClearDamping>(commands_.at(0)).end, link.a);
+  EXPECT_FALSE(std::get<sweep::ClearDamping>(commands_.at(0)).validate_only);
+  EXPECT_EQ(std::get<sweep::ClearDamping>(commands_.at(1)).end, link.b);
+  ASSERT_TRUE(clear("leaf2/3", "x", true).ok());
+  EXPECT_EQ(response.links_size(), 0);
+  EXPECT_TRUE(std::get<sweep::ClearDamping>(commands_.at(2)).validate_only);
+  AnswerWith(absl::FailedPreconditionError("this SM is STANDBY"));
+  EXPECT_EQ(ReasonOf(clear("leaf1/3", "x")), "NOT_MASTER");
+  commands_.clear();
+  EXPECT_EQ(clear("leaf1/3", "").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(clear("", "x").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(clear("leaf1", "x").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(clear("leaf9/3", "x").error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(commands_.empty());
+}
+
 TEST_F(RemediationServiceTest, ARepeatedRequestIsAnsweredAfterItsTargetVanished) {
   answer_ = [this](const daemon::HoldDone& done) {
     done(std::get<sweep::CreateHold>(commands_.back()).unresolved, nullptr);
