@@ -2,64 +2,19 @@
 #include "store/sqlite_holds.h"
 
 #include <sstream>
-#include <string_view>
 
 #include <fmt/format.h>
 
-#include "common/number_text.h"
+#include "store/hold_text.h"
 #include "store/sqlite_statement.h"
 
 namespace fabricd::store {
 namespace {
 
-using policy::HeldPort;
 using policy::Hold;
-
-std::string TextOf(const std::vector<Guid>& guids) {
-  return fmt::format("{}", fmt::join(guids, " "));
-}
-
-// "0x0000000000000010/3 0x0000000000000011/4"
-std::string TextOf(const std::vector<HeldPort>& ports) {
-  std::string text;
-  for (const HeldPort& port : ports)
-    text += fmt::format("{}{}/{}", text.empty() ? "" : " ", port.node, port.port);
-  return text;
-}
-
-bool ParseGuid(std::string_view text, Guid& guid) {
-  const auto value = HasHexPrefix(text) ? ParseHex(text) : std::nullopt;
-  guid = Guid(value.value_or(0));
-  return value.has_value();
-}
-
-bool ParsePort(std::string_view text, HeldPort& port) {
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos || !ParseGuid(text.substr(0, slash), port.node)) return false;
-  const auto number = ParseNumber<uint8_t>(text.substr(slash + 1));
-  port.port = PortNum(number.value_or(0));
-  return number.has_value();
-}
-
-template <typename T>
-bool ParseList(const std::string& text, bool (*parse)(std::string_view, T&), std::vector<T>& out) {
-  std::istringstream words(text);
-  for (std::string word; words >> word;)
-    if (!parse(word, out.emplace_back())) return false;
-  return true;
-}
-
-template <typename Enum>
-bool ParseCode(int64_t number, Enum lowest, Enum highest, Enum& value) {
-  if (number < static_cast<int64_t>(lowest) || number > static_cast<int64_t>(highest)) return false;
-  value = static_cast<Enum>(number);
-  return true;
-}
 
 // False: no write of ours leaves such a row.
 bool ReadHold(const Statement& row, Hold& hold) {
-  using enum policy::HoldKind;
-  using enum policy::TargetKind;
   hold.id = static_cast<uint64_t>(row.Number(0));
   hold.target.name = row.Text(4);
   hold.owner = row.Text(8);
@@ -75,19 +30,16 @@ bool ReadHold(const Statement& row, Hold& hold) {
   hold.delete_request_id = row.Text(18);
   std::istringstream behind(row.Text(19));
   for (std::string name; std::getline(behind, name, '\n');) hold.target.behind.push_back(name);
-  return hold.id != 0 && ParseCode(row.Number(1), kCordon, kDisable, hold.kind) &&
-         ParseCode(row.Number(2), policy::DrainMode::kHard, policy::DrainMode::kSoft, hold.mode) &&
-         ParseCode(row.Number(3), kHost, kLink, hold.target.kind) &&
-         ParseList(row.Text(5), ParseGuid, hold.target.nodes) &&
-         ParseList(row.Text(6), ParsePort, hold.target.ports) &&
-         ParseList(row.Text(7), ParsePort, hold.target.facing);
+  return hold.id != 0 && ParseCodes(row.Number(1), row.Number(2), row.Number(3), hold) &&
+         ParseGuids(row.Text(5), hold.target.nodes) && ParsePorts(row.Text(6), hold.target.ports) &&
+         ParsePorts(row.Text(7), hold.target.facing);
 }
 
 int InsertHold(Statement& put, const Hold& hold) {
   put.Bind(static_cast<int64_t>(hold.id)).Bind(static_cast<int64_t>(hold.kind));
   put.Bind(static_cast<int64_t>(hold.mode)).Bind(static_cast<int64_t>(hold.target.kind));
-  put.Bind(hold.target.name).Bind(TextOf(hold.target.nodes)).Bind(TextOf(hold.target.ports));
-  put.Bind(TextOf(hold.target.facing)).Bind(hold.owner).Bind(hold.reason).Bind(hold.created);
+  put.Bind(hold.target.name).Bind(GuidsText(hold.target.nodes)).Bind(PortsText(hold.target.ports));
+  put.Bind(PortsText(hold.target.facing)).Bind(hold.owner).Bind(hold.reason).Bind(hold.created);
   put.Bind(hold.expires.value_or(0)).Bind(hold.request_id).Bind(hold.acknowledged.value_or(0));
   put.Bind(int64_t{hold.forced}).Bind(int64_t{hold.lifted}).Bind(hold.ended.value_or(0));
   put.Bind(static_cast<int64_t>(hold.fingerprint)).Bind(hold.delete_request_id);

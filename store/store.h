@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fabricd must remember over restarts. The interface is pure: sqlite_store.h keeps it on disk,
-// memory_store.h in memory for the simulator. One thread at a time (the store thread, DESIGN §3).
+// etcd/etcd_store.h in etcd for several nodes, memory_store.h in memory for the simulator. One
+// thread at a time (the store thread, DESIGN §3).
 // A write that returned OK survives a crash of the process and of the machine.
 #pragma once
 
@@ -73,6 +74,9 @@ class History {
 
 class Store : public History {
  public:
+  // Why durable writes are refused for now; OK: they are not. Any thread.
+  virtual absl::Status writable() const { return absl::OkStatus(); }
+
   // All assignments, by port GUID. DATA_LOSS when what is kept breaks the rules of CheckLids.
   virtual absl::StatusOr<std::vector<LidRecord>> LoadLids() = 0;
   // Writes all records or none; a port that is already known gets the new values. INVALID_ARGUMENT
@@ -105,7 +109,8 @@ class Store : public History {
   // Writes, replaces and takes out rows, all or none; one to be taken out need not be there.
   virtual absl::Status ChangeRows(const RowChanges& changes) = 0;
 
-  // Single named values, for example the sweep generation's epoch.
+  // Single named values of this instance, for example the epoch of its events. Where several nodes
+  // share a store, each has its own.
   virtual absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) = 0;
   virtual absl::Status PutMeta(const std::string& key, const std::string& value) = 0;
 };

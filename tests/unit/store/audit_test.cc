@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit log of every Store.
-#include <memory>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
-#include "tests/unit/store/temp_dir.h"
+#include "store/store.h"
+#include "tests/unit/store/store_kinds.h"
 
 namespace fabricd::store {
 namespace {
 
 using testing::ElementsAre;
 
-class AuditTest : public testing::TestWithParam<bool> {
+class AuditTest : public StoreContract {
  protected:
-  AuditTest() {
-    if (!GetParam()) {
-      store_ = std::make_unique<MemoryStore>();
-      return;
-    }
-    auto opened = OpenSqliteStore(dir_.path());
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    if (opened.ok()) store_ = *std::move(opened);
-  }
   static AuditRecord Record(const std::string& caller, const std::string& method, int64_t time) {
     return {0,    time,      caller, "operator",     "fabric.v1.AdminService/" + method,
             "{}", "because", "OK",   "it's \"fine\""};
@@ -36,8 +24,6 @@ class AuditTest : public testing::TestWithParam<bool> {
     for (const AuditRecord& record : *records) numbers.push_back(record.number);
     return numbers;
   }
-  TempDir dir_;
-  std::unique_ptr<Store> store_;
 };
 
 TEST_P(AuditTest, KeepsAndFinds) {
@@ -64,8 +50,7 @@ TEST_P(AuditTest, ForgetsTheOldest) {
   EXPECT_THAT(Numbers({}), ElementsAre(6));  // No number is given twice.
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, AuditTest, testing::Bool(),
-                         [](const auto& param) { return param.param ? "Sqlite" : "Memory"; });
+INSTANTIATE_TEST_SUITE_P(Stores, AuditTest, testing::ValuesIn(StoreKinds()), NameOfKind);
 
 }  // namespace
 }  // namespace fabricd::store

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The history of events, on disk and in memory.
-#include <memory>
+// The history of events of every Store.
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
-#include "tests/unit/store/temp_dir.h"
+#include "store/store.h"
+#include "tests/unit/store/store_kinds.h"
 
 namespace fabricd::store {
 namespace {
@@ -34,19 +32,8 @@ EventRecord Record(uint64_t number, int64_t time_ms, const std::string& type = "
   return record;
 }
 
-class EventsTest : public testing::TestWithParam<bool> {
+class EventsTest : public StoreContract {
  protected:
-  void SetUp() override { Open(); }
-  void Open() {
-    if (!GetParam()) {
-      if (!store_) store_ = std::make_unique<MemoryStore>();
-      return;
-    }
-    store_.reset();
-    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.path());
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
-  }
   std::vector<uint64_t> Numbers(const EventQuery& query = {}) {
     const auto records = store_->ListEvents(query);
     EXPECT_TRUE(records.ok()) << records.status();
@@ -54,9 +41,6 @@ class EventsTest : public testing::TestWithParam<bool> {
     for (const EventRecord& record : *records) numbers.push_back(record.number);
     return numbers;
   }
-
-  TempDir dir_;
-  std::unique_ptr<Store> store_;
 };
 
 TEST_P(EventsTest, ListsUpToANumber) {
@@ -179,8 +163,7 @@ TEST_P(EventsTest, TrimsNothingOfNothing) {
   EXPECT_THAT(Numbers(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, EventsTest, testing::Bool(),
-                         [](const auto& param) { return param.param ? "Sqlite" : "Memory"; });
+INSTANTIATE_TEST_SUITE_P(Stores, EventsTest, testing::ValuesIn(StoreKinds()), NameOfKind);
 
 }  // namespace
 }  // namespace fabricd::store

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds, on disk and in memory.
-#include <memory>
-
+// Holds of every Store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
-#include "common/status.h"
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
-#include "tests/unit/store/temp_dir.h"
+#include "store/store.h"
+#include "tests/unit/store/store_kinds.h"
 
 namespace fabricd::store {
 namespace {
 
 using policy::Hold;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 Hold MakeHold(uint64_t id) {
@@ -44,27 +38,13 @@ Hold MakeHold(uint64_t id) {
   return hold;
 }
 
-class HoldsTest : public testing::TestWithParam<bool> {
+class HoldsTest : public StoreContract {
  protected:
-  void SetUp() override { Open(); }
-  void Open() {
-    if (!GetParam()) {
-      if (!store_) store_ = std::make_unique<MemoryStore>();
-      return;
-    }
-    store_.reset();
-    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.path());
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
-  }
   policy::StoredHolds Load() {
     const auto stored = store_->LoadHolds();
     EXPECT_TRUE(stored.ok()) << stored.status();
     return stored.ok() ? *stored : policy::StoredHolds();
   }
-
-  TempDir dir_;
-  std::unique_ptr<Store> store_;
 };
 
 TEST_P(HoldsTest, BeginsEmpty) {
@@ -104,29 +84,7 @@ TEST_P(HoldsTest, AnIdlessHoldChangesNothing) {
   EXPECT_THAT(Load().holds, IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, HoldsTest, testing::Bool(),
-                         [](const auto& which) { return which.param ? "Sqlite" : "Memory"; });
-
-TEST(SqliteHolds, ARowThatIsNoHoldIsDataLoss) {
-  for (const char* spoil : {"UPDATE holds SET kind = 9", "UPDATE holds SET nodes = 'leaf1'",
-                            "UPDATE holds SET ports = '0x7'", "UPDATE holds SET facing = '0x7/256'",
-                            "DELETE FROM hold_ids"}) {
-    TempDir dir;
-    {
-      auto store = OpenSqliteStore(dir.path());
-      ASSERT_TRUE(store.ok());
-      ASSERT_TRUE((*store)->ChangeHolds({MakeHold(1)}, {}).ok());
-    }
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open((dir.path() + "/fabricd.db").c_str(), &db), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(db, spoil, nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(db);
-    auto store = OpenSqliteStore(dir.path());
-    ASSERT_TRUE(store.ok());
-    EXPECT_EQ((*store)->LoadHolds().status().code(), absl::StatusCode::kDataLoss) << spoil;
-    EXPECT_THAT(Message((*store)->LoadHolds().status()), HasSubstr("hold"));
-  }
-}
+INSTANTIATE_TEST_SUITE_P(Stores, HoldsTest, testing::ValuesIn(StoreKinds()), NameOfKind);
 
 }  // namespace
 }  // namespace fabricd::store

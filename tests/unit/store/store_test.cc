@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every Store keeps, on disk or in memory.
+// What every Store keeps.
 #include "store/store.h"
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
-#include "tests/unit/store/temp_dir.h"
+#include "tests/unit/store/store_kinds.h"
 
 namespace fabricd::store {
 
@@ -32,19 +28,8 @@ LidRecord Record(uint64_t guid, uint16_t lid, uint8_t lmc = 0, int64_t last_seen
   return LidRecord{Guid(guid), Lid(lid), lmc, last_seen};
 }
 
-class StoreTest : public testing::TestWithParam<bool> {
+class StoreTest : public StoreContract {
  protected:
-  StoreTest() {
-    if (!GetParam()) {
-      store_ = std::make_unique<MemoryStore>();
-      return;
-    }
-    absl::StatusOr<std::unique_ptr<Store>> opened = OpenSqliteStore(dir_.path());
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    if (opened.ok()) store_ = *std::move(opened);
-  }
-  void SetUp() override { ASSERT_NE(store_, nullptr); }
-
   std::vector<LidRecord> Lids() {
     absl::StatusOr<std::vector<LidRecord>> lids = store_->LoadLids();
     EXPECT_TRUE(lids.ok()) << lids.status();
@@ -53,9 +38,6 @@ class StoreTest : public testing::TestWithParam<bool> {
   absl::StatusCode Put(const std::vector<LidRecord>& records) {
     return store_->PutLids(records).code();
   }
-
-  TempDir dir_;
-  std::unique_ptr<Store> store_;
 };
 
 TEST_P(StoreTest, BeginsEmpty) { EXPECT_THAT(Lids(), IsEmpty()); }
@@ -145,20 +127,41 @@ TEST_P(StoreTest, RowsOfPartsAreReadBackUnchanged) {
   EXPECT_EQ(*store_->LoadRows(), (Rows{{{"group", "1"}, bytes}, {{"group", "2"}, "new"}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::Bool(),
-                         [](const auto& param) { return param.param ? "Sqlite" : "Memory"; });
-
-TEST(MemoryStore, FailedWritesChangeNothing) {
-  MemoryStore store;
-  ASSERT_TRUE(store.PutLids({Record(1, 10)}).ok());
-  store.FailWrites(Unavailable("disk full"));
-  EXPECT_EQ(store.PutLids({Record(2, 11)}).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(store.RemoveLids({Guid(1)}).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(store.PutMeta("a", "b").code(), absl::StatusCode::kUnavailable);
-  store.FailWrites(absl::OkStatus());
-  EXPECT_THAT(*store.LoadLids(), ElementsAre(Record(1, 10)));
-  EXPECT_EQ(*store.GetMeta("a"), std::nullopt);
+TEST_P(StoreTest, EverythingIsThereAfterARestart) {
+  ASSERT_EQ(Put({Record(1, 10, 0, 5), Record(2, 16, 2)}), absl::StatusCode::kOk);
+  ASSERT_TRUE(store_->ChangeRows({{{"group", "a/b c"}, std::string("\0\xFF", 2)}}).ok());
+  ASSERT_TRUE(store_->PutMeta("epoch", "7").ok());
+  Open();
+  EXPECT_THAT(Lids(), ElementsAre(Record(1, 10, 0, 5), Record(2, 16, 2)));
+  EXPECT_EQ(*store_->LoadRows(), (StoredRows{{{"group", "a/b c"}, std::string("\0\xFF", 2)}}));
+  EXPECT_EQ(*store_->GetMeta("epoch"), "7");
+  EXPECT_EQ(Put({Record(3, 17)}), absl::StatusCode::kAlreadyExists);
 }
+
+// More than any bound on what is written in one go.
+TEST_P(StoreTest, AWriteOfManyRowsIsWholeOrNothing) {
+  std::vector<LidRecord> many;
+  for (uint16_t lid = 1; lid <= 5000; ++lid) many.push_back(Record(0x1000u + lid, lid));
+  ASSERT_EQ(Put(many), absl::StatusCode::kOk);
+  EXPECT_EQ(Lids().size(), 5000u);
+  RowChanges rows;
+  for (int i = 0; i < 40; ++i) rows[{"large", std::to_string(i)}] = std::string(100'000, 'x');
+  ASSERT_TRUE(store_->ChangeRows(rows).ok());
+  many.back().base_lid = Lid(1);  // Twice.
+  for (LidRecord& record : many) record.last_seen = 9;
+  EXPECT_EQ(Put(many), absl::StatusCode::kAlreadyExists);
+  Open();
+  EXPECT_EQ(Lids().size(), 5000u);
+  EXPECT_EQ(Lids().back(), Record(0x1000u + 5000, 5000));
+  EXPECT_EQ(store_->LoadRows()->size(), 40u);
+  for (auto& [key, value] : rows) value = std::nullopt;
+  ASSERT_TRUE(store_->ChangeRows(rows).ok());
+  EXPECT_THAT(*store_->LoadRows(), IsEmpty());
+}
+
+TEST_P(StoreTest, IsWritable) { EXPECT_TRUE(store_->writable().ok()); }
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::ValuesIn(StoreKinds()), NameOfKind);
 
 }  // namespace
 }  // namespace fabricd::store
