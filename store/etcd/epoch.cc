@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/etcd/epoch.h"
+
+#include <ctime>
+
+#include "common/status.h"
+
+namespace fabricd::store::etcd {
+
+std::chrono::nanoseconds BootTime() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+absl::StatusOr<int64_t> Epoch::Grant(std::chrono::seconds ttl) {
+  const auto asked = BootTime();
+  auto lease = client_.GrantLease(ttl);
+  if (!lease.ok()) return lease.status();
+  MutexLock lock(mutex_);
+  lease_ = lease->id;
+  revision_ = 0;
+  deadline_ = asked + lease->ttl;
+  return lease->id;
+}
+
+void Epoch::Begin(int64_t revision) {
+  MutexLock lock(mutex_);
+  revision_ = revision;
+}
+
+int64_t Epoch::revision() const {
+  MutexLock lock(mutex_);
+  return BootTime() < deadline_ ? revision_ : 0;
+}
+
+absl::Status Epoch::KeepAlive() {
+  int64_t lease = 0;
+  {
+    MutexLock lock(mutex_);
+    if (revision_ == 0) return NotFound("no epoch is held");
+    lease = lease_;
+  }
+  const auto asked = BootTime();
+  const auto left = client_.KeepAlive(lease);
+  MutexLock lock(mutex_);
+  if (lease_ != lease) return absl::OkStatus();  // Another one was begun meanwhile.
+  if (left.ok()) {
+    deadline_ = asked + *left;
+    return absl::OkStatus();
+  }
+  if (absl::IsNotFound(left.status())) revision_ = 0;
+  return left.status();
+}
+
+void Epoch::Forget() {
+  MutexLock lock(mutex_);
+  revision_ = lease_ = 0;
+}
+
+void Epoch::Release() {
+  int64_t lease = 0;
+  {
+    MutexLock lock(mutex_);
+    std::swap(lease, lease_);
+    revision_ = 0;
+  }
+  // Where it fails, the lease runs out by itself.
+  if (lease != 0) (void)client_.RevokeLease(lease);
+}
+
+}  // namespace fabricd::store::etcd

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Epoch: the right of one fabricd to write, as a key of etcd that lives by a lease. The revision
+// that put it is the number of the epoch: it grows with each owner, and every write compares it, so
+// that etcd refuses what an earlier owner has sent, however late it arrives.
+//
+// The lease has a deadline here too, by CLOCK_BOOTTIME, which counts while the machine sleeps: from
+// the moment before etcd was last asked to extend it. An owner that was stopped sees that it is
+// over before it asks anyone. Any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include <absl/status/status.h>
+
+#include "common/mutex.h"
+#include "store/etcd/client.h"
+
+namespace fabricd::store::etcd {
+
+// Time since boot, sleep included.
+std::chrono::nanoseconds BootTime();
+
+class Epoch {
+ public:
+  // `client` must outlive this.
+  explicit Epoch(Client& client) : client_(client) {}
+
+  // Grants a lease; the caller puts the key with it.
+  absl::StatusOr<int64_t> Grant(std::chrono::seconds ttl);
+  // The key was put at this revision.
+  void Begin(int64_t revision);
+  // The revision; 0: none is held, or its lease is over.
+  int64_t revision() const;
+  // UNAVAILABLE: etcd was not reached. NOT_FOUND: the lease has expired, the epoch is over.
+  absl::Status KeepAlive();
+  // Ends it here alone.
+  void Forget();
+  // Ends it in etcd too, as far as that is reached.
+  void Release();
+
+ private:
+  Client& client_;
+  mutable Mutex mutex_;
+  int64_t lease_ FABRICD_GUARDED_BY(mutex_) = 0;
+  int64_t revision_ FABRICD_GUARDED_BY(mutex_) = 0;
+  std::chrono::nanoseconds deadline_ FABRICD_GUARDED_BY(mutex_){};
+};
+
+}  // namespace fabricd::store::etcd

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/etcd/etcd_store.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/mutex.h"
+#include "common/number_text.h"
+#include "common/status.h"
+#include "store/contents.h"
+#include "store/etcd/shared_rows.h"
+#include "store/hold_text.h"
+#include "store/lid_index.h"
+
+namespace fabricd::store::etcd {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Outcome = SharedRows::Outcome;
+
+constexpr char kInstanceKey[] = "instance";
+
+// The one of this state directory, made with it.
+absl::StatusOr<std::string> InstanceOf(Store& local) {
+  auto known = local.GetMeta(kInstanceKey);
+  if (!known.ok()) return known.status();
+  if (*known) return **known;
+  std::random_device device;
+  const std::string made = fmt::format("{:08x}{:08x}", device(), device());
+  FABRICD_RETURN_IF_ERROR(local.PutMeta(kInstanceKey, made));
+  return made;
+}
+
+class EtcdStore final : public Store {
+ public:
+  EtcdStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local, EtcdStoreOptions options,
+            const std::string& instance)
+      : options_(std::move(options)),
+        client_(std::move(client)),
+        shared_(*client_, {options_.prefix, instance, options_.name, options_.lease}),
+        epoch_(shared_.epoch()),
+        local_(std::move(local)) {}
+  ~EtcdStore() override {
+    {
+      MutexLock lock(wake_mutex_);
+      stopping_ = true;
+    }
+    wake_.NotifyOne();
+    if (thread_.joinable()) thread_.join();
+    if (writable().ok()) epoch_.Release();
+  }
+
+  absl::Status Open();
+
+  absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
+    auto contents = All();
+    if (!contents.ok()) return contents.status();
+    return std::move(contents->lids);
+  }
+  absl::Status PutLids(const std::vector<LidRecord>& records) override;
+  absl::Status RemoveLids(const std::vector<Guid>& port_guids) override;
+  absl::StatusOr<policy::StoredHolds> LoadHolds() override {
+    auto contents = All();
+    if (!contents.ok()) return contents.status();
+    return std::move(contents->holds);
+  }
+  absl::Status ChangeHolds(const std::vector<policy::Hold>& put,
+                           const std::vector<uint64_t>& remove) override;
+  absl::StatusOr<StoredRows> LoadRows() override {
+    auto contents = All();
+    if (!contents.ok()) return contents.status();
+    return std::move(contents->rows);
+  }
+  absl::Status ChangeRows(const RowChanges& changes) override;
+  absl::Status writable() const override {
+    MutexLock lock(why_mutex_);
+    return why_not_;
+  }
+
+  // Of this node.
+  absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
+    MutexLock lock(local_mutex_);
+    return local_->AppendEvents(records);
+  }
+  absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
+    MutexLock lock(local_mutex_);
+    return local_->TrimEvents(keep, since_ms);
+  }
+  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
+    MutexLock lock(local_mutex_);
+    return local_->ListEvents(query);
+  }
+  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
+    MutexLock lock(local_mutex_);
+    return local_->AppendAudit(records);
+  }
+  absl::Status TrimAudit(size_t keep, int64_t since_ms) override {
+    MutexLock lock(local_mutex_);
+    return local_->TrimAudit(keep, since_ms);
+  }
+  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override {
+    MutexLock lock(local_mutex_);
+    return local_->ListAudit(query);
+  }
+  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
+    MutexLock lock(local_mutex_);
+    return local_->GetMeta(key);
+  }
+  absl::Status PutMeta(const std::string& key, const std::string& value) override {
+    MutexLock lock(local_mutex_);
+    return local_->PutMeta(key, value);
+  }
+
+ private:
+  absl::StatusOr<Contents> All() {
+    MutexLock lock(mutex_);
+    return Unflatten(rows_, shared_.where());
+  }
+  absl::Status OpenWithCopy(const absl::Status& unreachable, const Contents& copy,
+                            const std::string& mark) FABRICD_REQUIRES(mutex_);
+  absl::Status AdoptShared(const Contents& copy, bool is_copy) FABRICD_REQUIRES(mutex_);
+  absl::Status Write(FlatChanges changes) FABRICD_REQUIRES(mutex_);
+  absl::Status Reattach() FABRICD_REQUIRES(mutex_);
+  void Keep(const FlatChanges& changes) FABRICD_REQUIRES(mutex_);
+  void Say(const absl::Status& why_not);
+  void Run();
+  void Look();
+  void WriteCopy();
+
+  const EtcdStoreOptions options_;
+  const std::unique_ptr<Client> client_;
+
+  Mutex mutex_;  // Of a write, or of taking the epoch: held while etcd answers.
+  SharedRows shared_ FABRICD_GUARDED_BY(mutex_);
+  Epoch& epoch_;                                               // Of shared_; has a lock of its own.
+  FlatRows rows_ FABRICD_GUARDED_BY(mutex_);                   // As acknowledged.
+  LidIndex lids_ FABRICD_GUARDED_BY(mutex_);                   // Of rows_.
+  std::set<std::string> doubtful_ FABRICD_GUARDED_BY(mutex_);  // Keys that etcd may have otherwise.
+  std::string last_write_ FABRICD_GUARDED_BY(mutex_);  // The sequence that rows_ stands for.
+  FlatChanges uncopied_ FABRICD_GUARDED_BY(mutex_);
+  bool is_taken_over_ FABRICD_GUARDED_BY(mutex_) = false;
+
+  mutable Mutex why_mutex_;
+  absl::Status why_not_ FABRICD_GUARDED_BY(why_mutex_);  // Writes are refused; OK: they are not.
+
+  Mutex local_mutex_;
+  const std::unique_ptr<Store> local_;
+
+  Mutex wake_mutex_;
+  Condition wake_;
+  bool stopping_ FABRICD_GUARDED_BY(wake_mutex_) = false;
+  bool has_uncopied_ FABRICD_GUARDED_BY(wake_mutex_) = false;
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+// ---- opening
+
+absl::Status EtcdStore::Open() {
+  const auto known = local_->GetMeta(kCopyKey);
+  if (!known.ok()) return known.status();
+  const std::string mark = known->value_or("");
+  const auto copy = ReadContents(*local_);
+  if (!copy.ok()) return copy.status();
+  if (mark.empty() && !copy->empty())
+    return FailedPrecondition(
+        "the state directory has state of its own ({}), which etcd would hide: `fabricd store "
+        "migrate --to etcd` takes it there; or use another state directory",
+        CountText(*copy));
+  {
+    MutexLock lock(mutex_);
+    const absl::Status attached = shared_.Attach(std::nullopt);
+    if (absl::IsUnavailable(attached)) {
+      FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, *copy, mark));
+    } else {
+      FABRICD_RETURN_IF_ERROR(attached);
+      FABRICD_RETURN_IF_ERROR(AdoptShared(*copy, !mark.empty()));
+    }
+  }
+  thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+absl::Status EtcdStore::OpenWithCopy(const absl::Status& unreachable, const Contents& copy,
+                                     const std::string& mark) {
+  const std::string begin = options_.prefix + " ";
+  if (!mark.starts_with(begin))
+    return Unavailable(
+        "{}; and the state directory has no copy of {}, so it is not known which LIDs are in use",
+        Message(unreachable), shared_.where());
+  rows_ = Flatten(copy);
+  lids_ = LidIndex(copy.lids);
+  last_write_ = mark.substr(begin.size());
+  Say(unreachable);
+  return absl::OkStatus();
+}
+
+absl::Status EtcdStore::AdoptShared(const Contents& copy, bool is_copy) {
+  if (shared_.was_empty() && is_copy && !copy.empty()) {
+    shared_.epoch().Release();
+    return FailedPrecondition(
+        "{} is empty, but the state directory has a copy of what was there ({}): `fabricd store "
+        "migrate --to etcd --from-copy` puts it back; or use another state directory",
+        shared_.where(), CountText(copy));
+  }
+  auto loaded = shared_.Load();
+  if (!loaded.ok()) return loaded.status();
+  const auto contents = Unflatten(*loaded, shared_.where());
+  if (!contents.ok()) return contents.status();
+  rows_ = *std::move(loaded);
+  lids_ = LidIndex(contents->lids);
+  last_write_ = shared_.sequence();
+  FABRICD_RETURN_IF_ERROR(WriteChanges(*local_, Difference(Flatten(copy), rows_)));
+  return local_->PutMeta(kCopyKey, CopyMark(options_.prefix, last_write_));
+}
+
+// ---- writes
+
+absl::Status EtcdStore::PutLids(const std::vector<LidRecord>& records) {
+  FABRICD_RETURN_IF_ERROR(writable());
+  MutexLock lock(mutex_);
+  FABRICD_RETURN_IF_ERROR(lids_.CheckPut(records));
+  FlatChanges changes;
+  for (const LidRecord& record : records) changes[LidKey(record.port_guid)] = LidText(record);
+  FABRICD_RETURN_IF_ERROR(Write(std::move(changes)));
+  lids_.Put(records);
+  return absl::OkStatus();
+}
+
+absl::Status EtcdStore::RemoveLids(const std::vector<Guid>& port_guids) {
+  FABRICD_RETURN_IF_ERROR(writable());
+  MutexLock lock(mutex_);
+  FlatChanges changes;
+  for (const Guid guid : port_guids) changes[LidKey(guid)] = std::nullopt;
+  FABRICD_RETURN_IF_ERROR(Write(std::move(changes)));
+  lids_.Remove(port_guids);
+  return absl::OkStatus();
+}
+
+absl::Status EtcdStore::ChangeHolds(const std::vector<policy::Hold>& put,
+                                    const std::vector<uint64_t>& remove) {
+  for (const policy::Hold& hold : put)
+    if (hold.id == 0) return InvalidArgument("a hold without an id");
+  FABRICD_RETURN_IF_ERROR(writable());
+  MutexLock lock(mutex_);
+  const auto known = rows_.find(kHoldHighestKey);
+  const uint64_t before =
+      known == rows_.end() ? 0 : ParseNumber<uint64_t>(known->second).value_or(0);
+  uint64_t highest = before;
+  FlatChanges changes;
+  for (const policy::Hold& hold : put) {
+    changes[HoldKey(hold.id)] = HoldText(hold);
+    highest = std::max(highest, hold.id);
+  }
+  for (const uint64_t id : remove) changes[HoldKey(id)] = std::nullopt;
+  if (highest > before) changes[kHoldHighestKey] = std::to_string(highest);
+  return Write(std::move(changes));
+}
+
+absl::Status EtcdStore::ChangeRows(const RowChanges& changes) {
+  FABRICD_RETURN_IF_ERROR(writable());
+  MutexLock lock(mutex_);
+  FlatChanges flat;
+  for (const auto& [key, value] : changes) flat[RowKeyText(key)] = value;
+  return Write(std::move(flat));
+}
+
+absl::Status EtcdStore::Write(FlatChanges changes) {
+  std::erase_if(changes, [this](const auto& change) FABRICD_REQUIRES(mutex_) {
+    const auto known = rows_.find(change.first);
+    return known == rows_.end() ? !change.second : change.second == known->second;
+  });
+  SharedRows::Result result = shared_.Write(changes);
+  // The lease may have run out while this process was stopped.
+  if (result.outcome == Outcome::kEpochOver) {
+    const absl::Status attached = Reattach();
+    result =
+        attached.ok() ? shared_.Write(changes) : SharedRows::Result{Outcome::kEpochOver, attached};
+  }
+  if (result.outcome == Outcome::kDone) {
+    Apply(changes, rows_);
+    Keep(changes);
+    return absl::OkStatus();
+  }
+  if (result.outcome == Outcome::kNotReached)
+    for (const auto& [key, value] : changes) doubtful_.insert(key);
+  is_taken_over_ = is_taken_over_ || result.outcome == Outcome::kTakenOver;
+  // One write may be too large; whatever else etcd refuses stays so for all others.
+  if (!absl::IsInvalidArgument(result.status)) Say(result.status);
+  return result.status;
+}
+
+// Writes are possible again if this is OK.
+absl::Status EtcdStore::Reattach() {
+  if (is_taken_over_) return writable();
+  if (options_.may_take && !options_.may_take())
+    return Unavailable("{}: the epoch is not held, and this fabricd is not the master",
+                       shared_.where());
+  if (const absl::Status attached = shared_.Attach(last_write_); !attached.ok()) {
+    is_taken_over_ = absl::IsFailedPrecondition(attached);
+    return attached;
+  }
+  FlatChanges again;
+  for (const std::string& key : doubtful_) {
+    const auto known = rows_.find(key);
+    again[key] = known == rows_.end() ? std::nullopt : std::optional(known->second);
+  }
+  const SharedRows::Result written = shared_.Write(again);
+  if (written.outcome != Outcome::kDone) return written.status;
+  doubtful_.clear();
+  Keep({});
+  return absl::OkStatus();
+}
+
+// The last write is done. The copy follows later: it is nothing that a requester waits for.
+void EtcdStore::Keep(const FlatChanges& changes) {
+  last_write_ = shared_.sequence();
+  for (const auto& [key, value] : changes) uncopied_[key] = value;
+  {
+    MutexLock lock(wake_mutex_);
+    has_uncopied_ = true;
+  }
+  wake_.NotifyOne();
+}
+
+void EtcdStore::Say(const absl::Status& why_not) {
+  MutexLock lock(why_mutex_);
+  why_not_ = why_not;
+}
+
+// ---- the thread
+
+void EtcdStore::Run() {
+  Clock::time_point looked = Clock::now();
+  while (true) {
+    bool has_uncopied = false;
+    {
+      MutexLock lock(wake_mutex_);
+      wake_.WaitFor(lock, options_.retry,
+                    [this]() FABRICD_REQUIRES(wake_mutex_) { return stopping_ || has_uncopied_; });
+      // Writes that follow each other share one copy.
+      if (has_uncopied_)
+        wake_.WaitFor(lock, options_.copy_after,
+                      [this]() FABRICD_REQUIRES(wake_mutex_) { return stopping_; });
+      has_uncopied = std::exchange(has_uncopied_, false);
+      if (stopping_ && !has_uncopied) return;
+    }
+    if (has_uncopied) WriteCopy();
+    const Clock::duration every =
+        writable().ok() ? Clock::duration(options_.lease) / 3 : Clock::duration(options_.retry);
+    if (Clock::now() - looked < every) continue;
+    Look();
+    looked = Clock::now();
+  }
+}
+
+void EtcdStore::Look() {
+  const absl::Status alive = epoch_.KeepAlive();
+  if (alive.ok() && writable().ok()) return;
+  if (absl::IsUnavailable(alive)) return Say(alive);
+  MutexLock lock(mutex_);
+  Say(Reattach());
+}
+
+void EtcdStore::WriteCopy() {
+  FlatChanges changes;
+  std::string value;
+  {
+    MutexLock lock(mutex_);
+    changes.swap(uncopied_);
+    value = CopyMark(options_.prefix, last_write_);
+  }
+  absl::Status status;
+  {
+    MutexLock lock(local_mutex_);
+    status = WriteChanges(*local_, changes);
+    // Behind the rows: a copy that has more than its mark says is only taken for an older one.
+    if (status.ok()) status = local_->PutMeta(kCopyKey, value);
+  }
+  if (status.ok()) return;
+  // The disk is full, for example. The next write tries again; later changes win.
+  MutexLock lock(mutex_);
+  uncopied_.merge(changes);
+}
+
+}  // namespace
+
+std::string CopyMark(const std::string& prefix, const std::string& sequence) {
+  return prefix + " " + sequence;
+}
+
+std::string CopyNote(const std::string& mark) {
+  return fmt::format("it is a copy of what is in etcd below {}", mark.substr(0, mark.find(' ')));
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenEtcdStore(std::unique_ptr<Client> client,
+                                                     std::unique_ptr<Store> local,
+                                                     EtcdStoreOptions options) {
+  const auto instance = InstanceOf(*local);
+  if (!instance.ok()) return instance.status();
+  auto store = std::make_unique<EtcdStore>(std::move(client), std::move(local), std::move(options),
+                                           *instance);
+  FABRICD_RETURN_IF_ERROR(store->Open());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace fabricd::store::etcd

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Store of several management nodes: LIDs, holds and the rows of parts are in etcd, written by
+// the owner of the epoch alone (shared_rows.h). Named values, events and the audit log are of this
+// node, and stay in its SQLite store; so does a copy of what is in etcd.
+//
+// While etcd cannot be reached, or the epoch is not held, writes are refused at once with
+// UNAVAILABLE, and reads answer from memory. A thread keeps the lease alive and tries to take the
+// epoch again; then writes are possible again without a restart, unless another fabricd has written
+// meanwhile: what this process knows is old then, and writes stay refused with FAILED_PRECONDITION.
+//
+// A write that failed because etcd did not answer may have reached it. Before the next write, and
+// with a new epoch, its rows are written again as they were before it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <absl/status/statusor.h>
+
+#include "store/etcd/client.h"
+#include "store/store.h"
+
+namespace fabricd::store::etcd {
+
+struct EtcdStoreOptions {
+  std::string prefix = "/fabricd/";  // Ends with a slash.
+  std::string name;                  // For operators of the other node: "head1 pid 4711".
+  // How long after the end of this process another one can take the epoch.
+  std::chrono::seconds lease{5};
+  std::chrono::milliseconds retry{500};       // Of an epoch that is not held.
+  std::chrono::milliseconds copy_after{200};  // A write is in the local copy.
+  // Whether the epoch may be taken again. Called on the store's own thread. Empty: always.
+  std::function<bool()> may_take = {};
+};
+
+// What the local store says of itself, in a named value (GetMeta): that it is a copy of what is
+// below a prefix, up to a write. None, or an empty one: it is no copy.
+inline constexpr char kCopyKey[] = "etcd_copy";
+std::string CopyMark(const std::string& prefix, const std::string& sequence);
+// "it is a copy of what is in etcd below /fabricd/"
+std::string CopyNote(const std::string& mark);
+
+// `local`: the store of this node's state directory. Errors:
+//   ABORTED              another fabricd holds the epoch (it is named)
+//   FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would be
+//                        hidden; or etcd is empty although `local` has a copy of its state
+//   UNAVAILABLE          etcd cannot be reached, and `local` has no copy of its state
+//   DATA_LOSS            what is in etcd keeps no rule of ours
+// Where etcd cannot be reached and there is a copy, the store opens with the copy.
+absl::StatusOr<std::unique_ptr<Store>> OpenEtcdStore(std::unique_ptr<Client> client,
+                                                     std::unique_ptr<Store> local,
+                                                     EtcdStoreOptions options);
+
+}  // namespace fabricd::store::etcd

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal: the members of an etcd cluster as gRPC channels, and calls that go to one after the
+// other until one answers. Any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <grpcpp/grpcpp.h>
+
+#include "common/mutex.h"
+#include "etcd/rpc.grpc.pb.h"
+#include "store/etcd/client.h"
+
+namespace fabricd::store::etcd {
+
+// gRPC's own name for the generated code.
+namespace pb = ::etcdserverpb;
+
+struct Member {
+  std::string endpoint;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<pb::KV::Stub> kv;
+  std::unique_ptr<pb::Watch::Stub> watch;
+  std::unique_ptr<pb::Lease::Stub> lease;
+  std::unique_ptr<pb::Maintenance::Stub> maintenance;
+  std::unique_ptr<pb::Auth::Stub> auth;
+};
+
+class Members {
+ public:
+  // Errors as MakeGrpcClient().
+  static absl::StatusOr<std::unique_ptr<Members>> Make(ClientOptions options);
+
+  using Attempt = std::function<grpc::Status(Member& member, grpc::ClientContext& context)>;
+  // Errors as Client's.
+  absl::Status Call(const Attempt& attempt);
+
+  // For streams. The member after `turn` others, beginning with the one that answered last.
+  Member& At(size_t turn) { return members_[(preferred_ + turn) % members_.size()]; }
+  // Waits until the member is connected, one attempt to connect has failed, or the time is over.
+  // gRPC reads from sockets only while a thread waits for something on that channel: between calls
+  // that fail at once no connection would ever be made.
+  static void Connect(Member& member, std::chrono::milliseconds timeout);
+  // Adds what every call carries: the token, and that a member without a leader refuses it.
+  // Authenticates first, where that is needed.
+  absl::Status Prepare(Member& member, grpc::ClientContext& context);
+  // As an error of Client's. Drops the token if it was refused.
+  absl::Status StatusOf(const Member& member, const grpc::Status& status);
+
+ private:
+  explicit Members(ClientOptions options) : options_(std::move(options)) {}
+  absl::Status TryAt(Member& member, const Attempt& attempt, std::chrono::milliseconds timeout);
+  absl::StatusOr<std::string> Token(Member& member);
+  void DropToken();
+
+  const ClientOptions options_;
+  std::vector<Member> members_;
+  std::atomic<size_t> preferred_ = 0;
+  Mutex mutex_;
+  std::string token_ FABRICD_GUARDED_BY(mutex_);  // Empty: none.
+};
+
+// By the monotonic clock.
+void SetTimeout(grpc::ClientContext& context, std::chrono::milliseconds timeout);
+
+}  // namespace fabricd::store::etcd

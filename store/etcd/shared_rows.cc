@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/etcd/shared_rows.h"
+
+#include <random>
+#include <utility>
+
+#include "common/number_text.h"
+#include "common/status.h"
+#include "store/etcd/batch_text.h"
+
+namespace fabricd::store::etcd {
+namespace {
+
+constexpr size_t kPartBytes = kMostBytes / 2;
+
+std::string RandomHandle() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}", device(), device());
+}
+
+std::string DataPrefix(const std::string& prefix) { return prefix + "data/"; }
+
+// "INSTANCE NAME"
+std::string InstanceOf(const std::string& owner) { return owner.substr(0, owner.find(' ')); }
+std::string NameOf(const std::string& owner) {
+  const size_t space = owner.find(' ');
+  return space == std::string::npos ? owner : owner.substr(space + 1);
+}
+
+bool IsOf(const std::string& sequence, const std::string& handle) {
+  return sequence.starts_with(handle + " ");
+}
+
+std::vector<Change> ChangesOf(const FlatChanges& changes, const std::string& prefix) {
+  std::vector<Change> list;
+  for (const auto& [key, value] : changes)
+    list.push_back({DataPrefix(prefix) + key, value.value_or(""), !value.has_value()});
+  return list;
+}
+
+size_t BytesOf(const std::string& key, const std::optional<std::string>& value) {
+  return key.size() + (value ? value->size() : 0) + 64;  // And what surrounds them.
+}
+
+bool FitsOneTransaction(const FlatChanges& changes) {
+  size_t bytes = 0;
+  for (const auto& [key, value] : changes) bytes += BytesOf(key, value);
+  return changes.size() <= kMostChanges && bytes <= kMostBytes;
+}
+
+Change Deletion(std::string key, std::string range_end = {}) {
+  return {std::move(key), "", true, std::move(range_end)};
+}
+
+}  // namespace
+
+// The control keys; what is not there has mod_revision 0.
+struct SharedRows::Control {
+  KeyValue schema, epoch, sequence, commit;
+  FlatChanges batch;
+  bool has_parts = false;
+};
+
+absl::StatusOr<SharedRows::Control> SharedRows::ControlOf(const std::vector<KeyValue>& kvs,
+                                                          const std::string& prefix) {
+  Control control;
+  const std::string begin = prefix + "control/";
+  bool is_batch_good = true;
+  for (const KeyValue& kv : kvs) {
+    if (!kv.key.starts_with(begin)) continue;
+    const std::string name = kv.key.substr(begin.size());
+    if (name == "schema") control.schema = kv;
+    if (name == "epoch") control.epoch = kv;
+    if (name == "sequence") control.sequence = kv;
+    if (name == "commit") control.commit = kv;
+    if (!name.starts_with("batch/")) continue;
+    control.has_parts = true;
+    is_batch_good = DecodeChanges(kv.value, control.batch) && is_batch_good;
+  }
+  if (control.schema.mod_revision != 0) {
+    const auto schema = ParseNumber<int>(control.schema.value);
+    if (!schema || *schema < 1)
+      return MakeStatus(absl::StatusCode::kDataLoss, "etcd {}: schema version '{}'", prefix,
+                        control.schema.value);
+    if (*schema > kSchema)
+      return FailedPrecondition(
+          "etcd {}: schema version {} is newer than this fabricd, which knows {}", prefix, *schema,
+          kSchema);
+  }
+  if (control.commit.mod_revision != 0 && !is_batch_good)
+    return MakeStatus(absl::StatusCode::kDataLoss, "etcd {}: a committed batch is damaged", prefix);
+  return control;
+}
+
+SharedRows::SharedRows(Client& client, SharedRowsOptions options)
+    : client_(client), options_(std::move(options)), handle_(RandomHandle()), epoch_(client) {}
+
+std::string SharedRows::PartKey(size_t number) const {
+  return Key("batch/") + fmt::format("{:06}", number);
+}
+
+absl::Status SharedRows::Attach(const std::optional<std::string>& expected) {
+  epoch_.Forget();
+  const std::string begin = Key("");
+  const auto read = RangeAll(client_, {begin, EndOfPrefix(begin)}, 16);
+  if (!read.ok()) return read.status();
+  const auto control = ControlOf(read->kvs, options_.prefix);
+  if (!control.ok()) return control.status();
+  cluster_ = read->cluster;
+  was_empty_ = control->schema.mod_revision == 0;
+  const std::string& last = control->sequence.value;
+  if (expected && last != *expected && !IsOf(last, handle_))
+    return FailedPrecondition(
+        "{}: another fabricd has written since this one has read it; restart this one", where());
+  if (control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance)
+    return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd uses it: {}", where(),
+                      NameOf(control->epoch.value));
+  FABRICD_RETURN_IF_ERROR(TakeEpoch(*control));
+  sequence_ = last;
+  sequence_revision_ = control->sequence.mod_revision;
+  const absl::Status finished = FinishBatch(*control);
+  if (!finished.ok()) epoch_.Forget();
+  return finished;
+}
+
+absl::Status SharedRows::TakeEpoch(const Control& control) {
+  const auto lease = epoch_.Grant(options_.lease);
+  if (!lease.ok()) return lease.status();
+  const std::string owner = fmt::format("{} {}", options_.instance, options_.name);
+  Transaction take;
+  take.comparisons = {
+      {Key("schema"), Comparison::Field::kModRevision, control.schema.mod_revision},
+      {Key("epoch"), Comparison::Field::kModRevision, control.epoch.mod_revision},
+      {Key("sequence"), Comparison::Field::kModRevision, control.sequence.mod_revision}};
+  take.changes = {{Key("epoch"), owner, false, "", *lease}};
+  if (control.schema.mod_revision == 0)
+    take.changes.push_back({Key("schema"), std::to_string(kSchema)});
+  take.reads = {{Key("epoch")}};
+  const auto taken = client_.Commit(take);
+  if (!taken.ok()) return taken.status();
+  if (taken->succeeded) {
+    epoch_.Begin(taken->revision);
+    return absl::OkStatus();
+  }
+  // It may have been taken by an attempt whose answer was lost.
+  if (!taken->kvs.empty() && taken->kvs[0].lease == *lease) {
+    epoch_.Begin(taken->kvs[0].mod_revision);
+    return absl::OkStatus();
+  }
+  epoch_.Release();
+  return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has just taken it: {}",
+                    where(), taken->kvs.empty() ? "" : NameOf(taken->kvs[0].value));
+}
+
+absl::Status SharedRows::FinishBatch(const Control& control) {
+  const bool is_void = std::exchange(is_batch_void_, false) && IsOf(sequence_, handle_);
+  if (control.commit.mod_revision != 0 && !is_void) return CarryOver(control.batch);
+  if (!control.has_parts && control.commit.mod_revision == 0) return absl::OkStatus();
+  const std::string parts = Key("batch/");
+  return CommitFenced({Deletion(Key("commit")), Deletion(parts, EndOfPrefix(parts))}, false).status;
+}
+
+absl::StatusOr<FlatRows> SharedRows::Load() {
+  const std::string data = DataPrefix(options_.prefix);
+  auto read = RangeAll(client_, {data, EndOfPrefix(data)});
+  if (!read.ok()) return read.status();
+  FlatRows rows;
+  for (KeyValue& kv : read->kvs) rows[kv.key.substr(data.size())] = std::move(kv.value);
+  return rows;
+}
+
+absl::StatusOr<FlatRows> SharedRows::Read(Client& client, const std::string& prefix) {
+  auto read = RangeAll(client, {prefix, EndOfPrefix(prefix)});
+  if (!read.ok()) return read.status();
+  const auto control = ControlOf(read->kvs, prefix);
+  if (!control.ok()) return control.status();
+  if (control->schema.mod_revision == 0) return NotFound("etcd {}: nothing is there", prefix);
+  const std::string data = DataPrefix(prefix);
+  FlatRows rows;
+  for (KeyValue& kv : read->kvs)
+    if (kv.key.starts_with(data)) rows[kv.key.substr(data.size())] = std::move(kv.value);
+  if (control->commit.mod_revision != 0) Apply(control->batch, rows);
+  return rows;
+}
+
+SharedRows::Result SharedRows::Write(const FlatChanges& changes) {
+  for (const auto& [key, value] : changes)
+    if (BytesOf(key, value) > kMostRowBytes)
+      return {Outcome::kRefused, InvalidArgument("{}: {} has {} bytes, at most {} can be stored",
+                                                 where(), key, value->size(), kMostRowBytes)};
+  if (changes.empty()) return {};
+  if (!FitsOneTransaction(changes)) return WriteLarge(changes);
+  return CommitFenced(ChangesOf(changes, options_.prefix), true);
+}
+
+SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
+  const std::vector<std::string> parts = EncodeChanges(changes, kPartBytes);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Result staged = CommitFenced({{PartKey(i), parts[i]}}, false);
+    if (staged.outcome != Outcome::kDone) return staged;
+  }
+  Result committed = CommitFenced({{Key("commit"), std::to_string(parts.size())}}, true);
+  is_batch_void_ = committed.outcome == Outcome::kNotReached;
+  if (committed.outcome != Outcome::kDone) return committed;
+  // It is done whatever becomes of this: the next Attach() carries it over.
+  if (!CarryOver(changes).ok()) epoch_.Forget();
+  return {};
+}
+
+absl::Status SharedRows::CarryOver(const FlatChanges& changes) {
+  const std::vector<Change> all = ChangesOf(changes, options_.prefix);
+  std::vector<Change> some;
+  size_t bytes = 0;
+  for (const Change& change : all) {
+    const size_t more = BytesOf(change.key, change.value);
+    if (some.size() + 2 >= kMostChanges || bytes + more > kMostBytes) {
+      FABRICD_RETURN_IF_ERROR(CommitFenced(std::exchange(some, {}), false).status);
+      bytes = 0;
+    }
+    some.push_back(change);
+    bytes += more;
+  }
+  const std::string parts = Key("batch/");
+  some.push_back(Deletion(Key("commit")));
+  some.push_back(Deletion(parts, EndOfPrefix(parts)));
+  return CommitFenced(std::move(some), false).status;
+}
+
+// `counts`: it is a write, and changes the sequence. What does not may be repeated.
+SharedRows::Result SharedRows::CommitFenced(std::vector<Change> changes, bool counts) {
+  // Read once: 0 would compare equal to a key that has expired.
+  const int64_t epoch = epoch_.revision();
+  if (epoch == 0) return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
+  const std::string ours = fmt::format("{} {}", handle_, writes_ + 1);
+  if (counts) {
+    ++writes_;
+    changes.push_back({Key("sequence"), ours});
+  }
+  const std::vector<Comparison> fence = {
+      {Key("epoch"), Comparison::Field::kModRevision, epoch},
+      {Key("sequence"), Comparison::Field::kModRevision, sequence_revision_}};
+  const auto result = client_.Commit({fence, std::move(changes), {{Key("sequence")}}});
+  if (!result.ok())
+    return {absl::IsUnavailable(result.status()) ? Outcome::kNotReached : Outcome::kRefused,
+            result.status()};
+  if (!result->succeeded) return ResultOfRefusal(*result, ours, counts);
+  if (counts) {
+    sequence_ = ours;
+    sequence_revision_ = result->revision;
+  }
+  return {};
+}
+
+SharedRows::Result SharedRows::ResultOfRefusal(const TransactionResult& refused,
+                                               const std::string& ours, bool counts) {
+  KeyValue sequence;
+  for (const KeyValue& kv : refused.kvs)
+    if (kv.key == Key("sequence")) sequence = kv;
+  if (counts && sequence.value == ours) {  // Done by an attempt whose answer was lost.
+    sequence_ = ours;
+    sequence_revision_ = sequence.mod_revision;
+    return {};
+  }
+  epoch_.Forget();
+  if (sequence.value == sequence_)
+    return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
+  return {
+      Outcome::kTakenOver,
+      FailedPrecondition(
+          "{}: another fabricd has written since this one has read it; restart this one", where())};
+}
+
+}  // namespace fabricd::store::etcd

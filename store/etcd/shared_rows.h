@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedRows: flat rows below one prefix of etcd, written by the owner of the epoch alone, each
+// write as a whole or not at all. One thread at a time; calls block as Client's do.
+//
+//   PREFIX data/KEY           the rows (store/contents.h)
+//   PREFIX control/schema     version of all of this
+//   PREFIX control/epoch      the owner, by a lease
+//   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it
+//   PREFIX control/batch/N    parts of a large write; they mean nothing before
+//   PREFIX control/commit     says that the parts of a batch are all there
+//
+// A write that fits one transaction of etcd (kMostChanges rows, kMostBytes) is one. A larger one is
+// put into the batch's parts first, then committed by one transaction, and then carried over into
+// the rows by several. Until the commit it has changed nothing. From then on it is done: who takes
+// the epoch carries over what is left before anything else, and Load() shows it as done.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "store/contents.h"
+#include "store/etcd/client.h"
+#include "store/etcd/epoch.h"
+
+namespace fabricd::store::etcd {
+
+// Etcd's default bounds are 128 changes and 1.5 MiB.
+inline constexpr size_t kMostChanges = 96;
+inline constexpr size_t kMostBytes = size_t{1} << 20;
+// A row that has more cannot be written: INVALID_ARGUMENT.
+inline constexpr size_t kMostRowBytes = size_t{256} << 10;
+inline constexpr int kSchema = 1;
+
+struct SharedRowsOptions {
+  std::string prefix = "/fabricd/";  // Ends with a slash.
+  std::string instance;              // Names one state directory, over restarts.
+  std::string name;                  // For people: "head1 pid 4711".
+  std::chrono::seconds lease{5};
+};
+
+class SharedRows {
+ public:
+  // `client` must outlive this.
+  SharedRows(Client& client, SharedRowsOptions options);
+
+  // Takes the epoch and finishes a large write that was committed.
+  //   ABORTED              another instance holds the epoch (it is named)
+  //   FAILED_PRECONDITION  the schema is newer; or `expected` is given and the last write was
+  //                        neither that one nor one of this object: somebody else has written
+  //   DATA_LOSS            a control key has no value of ours
+  // What this instance had before (its process has died) is taken over at once.
+  absl::Status Attach(const std::optional<std::string>& expected);
+  // Whether there was anything below the prefix when the epoch was taken.
+  bool was_empty() const { return was_empty_; }
+
+  absl::StatusOr<FlatRows> Load();
+
+  enum class Outcome : uint8_t {
+    kDone,
+    kRefused,     // Nothing was changed, and nothing will be.
+    kEpochOver,   // The same, because the lease is over. Attach() again.
+    kTakenOver,   // The same, because another instance has written since. For good.
+    kNotReached,  // It may be done, now or later. Attach() again, then write the rows again.
+  };
+  struct Result {
+    Outcome outcome = Outcome::kDone;
+    absl::Status status;
+  };
+  Result Write(const FlatChanges& changes);
+
+  // From another thread too.
+  Epoch& epoch() { return epoch_; }
+  // Of the last write that is done.
+  const std::string& sequence() const { return sequence_; }
+  uint64_t cluster() const { return cluster_; }
+  // "etcd /fabricd/"
+  std::string where() const { return "etcd " + options_.prefix; }
+
+  // Reads without the epoch, for exports. UNAVAILABLE, DATA_LOSS, FAILED_PRECONDITION (newer
+  // schema), NOT_FOUND (nothing is there).
+  static absl::StatusOr<FlatRows> Read(Client& client, const std::string& prefix);
+
+ private:
+  struct Control;
+  static absl::StatusOr<Control> ControlOf(const std::vector<KeyValue>& kvs,
+                                           const std::string& prefix);
+  std::string Key(const char* name) const { return options_.prefix + "control/" + name; }
+  std::string PartKey(size_t number) const;
+  absl::Status TakeEpoch(const Control& control);
+  absl::Status FinishBatch(const Control& control);
+  Result WriteLarge(const FlatChanges& changes);
+  Result CommitFenced(std::vector<Change> changes, bool counts);
+  Result ResultOfRefusal(const TransactionResult& refused, const std::string& ours, bool counts);
+  absl::Status CarryOver(const FlatChanges& changes);
+
+  Client& client_;
+  const SharedRowsOptions options_;
+  const std::string handle_;  // Of this object.
+  Epoch epoch_;
+  uint64_t writes_ = 0;
+  std::string sequence_;
+  int64_t sequence_revision_ = 0;
+  uint64_t cluster_ = 0;
+  bool was_empty_ = false;
+  bool is_batch_void_ = false;  // A batch of ours may be committed, and was reported as failed.
+};
+
+}  // namespace fabricd::store::etcd
