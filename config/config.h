@@ -18,6 +18,18 @@ namespace fabricd::config {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
+// Of `store: etcd`.
+struct Etcd {
+  std::vector<std::string> endpoints;
+  std::string prefix = "/fabricd/";
+  std::string tls_ca, tls_cert, tls_key;  // Empty: no TLS.
+  std::string user, password_file;
+  // Whole seconds.
+  Duration lease = std::chrono::seconds(5);
+  Duration timeout = std::chrono::seconds(3);
+  friend bool operator==(const Etcd&, const Etcd&) = default;
+};
+
 struct Log {
   LogLevel level = LogLevel::kInfo;
   friend bool operator==(const Log&, const Log&) = default;
@@ -226,6 +238,8 @@ struct Config {
   std::string fabric = "umad";
   std::string mode;  // A word of common/sm_mode.h; empty: mode.h chooses.
   std::string state_dir = "/var/lib/fabricd";
+  std::string store = "sqlite";  // Or "etcd".
+  Etcd etcd;
   std::vector<std::string> listen = {"unix:/run/fabricd/fabricd.sock"};
   std::string http_listen;  // Empty: off.
   Log log;

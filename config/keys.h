@@ -38,6 +38,22 @@ void VisitServiceKeys(Visitor& visitor, C& c) {
 }
 
 template <typename Visitor, typename C>
+void VisitStoreKeys(Visitor& visitor, C& c) {
+  using enum ReloadClass;
+  using std::chrono::milliseconds, std::chrono::seconds;
+  visitor.Text("store", kRestart, c.store);
+  visitor.List("etcd.endpoints", kRestart, c.etcd.endpoints);
+  visitor.Text("etcd.prefix", kRestart, c.etcd.prefix);
+  visitor.Text("etcd.tls_ca", kRestart, c.etcd.tls_ca);
+  visitor.Text("etcd.tls_cert", kRestart, c.etcd.tls_cert);
+  visitor.Text("etcd.tls_key", kRestart, c.etcd.tls_key);
+  visitor.Text("etcd.user", kRestart, c.etcd.user);
+  visitor.Text("etcd.password_file", kRestart, c.etcd.password_file);
+  visitor.Time("etcd.lease", kRestart, c.etcd.lease, TimeRange{seconds(2), seconds(60)});
+  visitor.Time("etcd.timeout", kRestart, c.etcd.timeout, TimeRange{milliseconds(500), seconds(30)});
+}
+
+template <typename Visitor, typename C>
 void VisitSmKeys(Visitor& visitor, C& c) {
   using enum ReloadClass;
   using std::chrono::hours, std::chrono::milliseconds, std::chrono::seconds;
@@ -235,6 +251,7 @@ void VisitVerdictKeys(Visitor& visitor, C& c) {
 template <typename Visitor, typename C>
 void VisitKeys(Visitor& visitor, C& config) {
   VisitServiceKeys(visitor, config);
+  VisitStoreKeys(visitor, config);
   VisitSmKeys(visitor, config);
   VisitWireKeys(visitor, config);
   VisitFabricKeys(visitor, config);

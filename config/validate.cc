@@ -32,6 +32,7 @@ class Validator {
 
   void Run() {
     Fabric();
+    Store();
     Addresses();
     Keys();
     Windows();
@@ -65,6 +66,38 @@ class Validator {
     Require(mode_fault.empty(), {"mode"}, mode_fault);
     Require(StartsWith(config_.state_dir, "/"), {"state_dir"},
             fmt::format("expected an absolute path, got '{}'", config_.state_dir));
+  }
+
+  void Store() {
+    const Etcd& etcd = config_.etcd;
+    const bool used = config_.store == "etcd";
+    Require(used || config_.store == "sqlite", {"store"},
+            fmt::format("expected sqlite or etcd, got '{}'", config_.store));
+    Require(!used || !etcd.endpoints.empty(), {"etcd.endpoints", "store"},
+            "is needed with `store: etcd`");
+    for (size_t i = 0; i < etcd.endpoints.size(); ++i)
+      if (!ParseHostPort(etcd.endpoints[i]))
+        faults_.Add(fmt::format("etcd.endpoints[{}]", i),
+                    fmt::format("expected HOST:PORT, got '{}'", etcd.endpoints[i]));
+    Require(etcd.prefix.size() > 1 && etcd.prefix.back() == '/' &&
+                etcd.prefix.find(' ') == std::string::npos,
+            {"etcd.prefix"},
+            fmt::format("expected a text without blanks that ends with a slash, got '{}'",
+                        etcd.prefix));
+    for (const auto& [path, file] : {std::pair("etcd.tls_ca", &etcd.tls_ca),
+                                     {"etcd.tls_cert", &etcd.tls_cert},
+                                     {"etcd.tls_key", &etcd.tls_key},
+                                     {"etcd.password_file", &etcd.password_file}})
+      Require(file->empty() || StartsWith(*file, "/"), {path},
+              fmt::format("expected an absolute path, got '{}'", *file));
+    Require(etcd.tls_cert.empty() == etcd.tls_key.empty(), {"etcd.tls_key", "etcd.tls_cert"},
+            "is needed with etcd.tls_cert, and only then");
+    Require(etcd.tls_cert.empty() || !etcd.tls_ca.empty(), {"etcd.tls_ca", "etcd.tls_cert"},
+            "is needed with etcd.tls_cert");
+    Require(etcd.user.empty() == etcd.password_file.empty(), {"etcd.password_file", "etcd.user"},
+            "is needed with etcd.user, and only then");
+    Require(etcd.lease % std::chrono::seconds(1) == Duration::zero(), {"etcd.lease"},
+            "expected whole seconds");
   }
 
   void Addresses() {

@@ -230,11 +230,13 @@ bool App::OnTurn(const sweep::Core& core) {
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   publisher_->Beat();
+  state_->Beat();
   return !stopping_ && !exit_code_;
 }
 
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
+  state_->SetMaster(view->sm.state == wire::SmState::kMaster);
   telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view)});
   api_.OnPublished(IsServing(*view));
 }

@@ -106,6 +106,7 @@ class App final : public Backend {
   ConfigKeeper& configuration() override { return *keeper_; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   std::string recordings() const override;
+  absl::Status store_writable() const override { return state_->writable(); }
   sim::Control* sim_control() override { return sim_control_; }
 
  private:

@@ -20,6 +20,7 @@
 #include "daemon/record/logging.h"
 #include "daemon/settings/config_files.h"
 #include "daemon/settings/import_files.h"
+#include "daemon/store/store_verbs.h"
 #include "daemon/version.h"
 
 namespace {
@@ -34,6 +35,7 @@ struct Arguments {
   std::vector<std::string> listen;
   bool once = false, check_config = false, print_default_config = false;
   double clock_rate = 1;
+  fabricd::daemon::StoreCommand store;
 };
 
 void Declare(CLI::App& cli, Arguments& arguments) {
@@ -69,6 +71,7 @@ void Declare(CLI::App& cli, Arguments& arguments) {
   cli.add_option("--import-opensm", arguments.import_opensm,
                  "Turn OpenSM's configuration (a directory, or opensm.conf) into one of fabricd, "
                  "tell what became of each line, and end");
+  DeclareStoreVerbs(cli, arguments.store);
   cli.set_version_flag("--version", std::string("fabricd ") + fabricd::daemon::kVersion);
 }
 
@@ -112,6 +115,16 @@ int ImportOpensm(const std::string& path) {
   std::fputs(import.yaml.c_str(), stdout);
   std::fputs(fabricd::config::ImportReport(import).c_str(), stderr);
   return 0;
+}
+
+int RunStoreCommand(const fabricd::daemon::StoreCommand& command, const Config& config) {
+  const auto done = fabricd::daemon::Carry(command, config);
+  if (done.ok()) {
+    fmt::print("{}\n", *done);
+    return 0;
+  }
+  fmt::print(stderr, "fabricd: {}\n", fabricd::Message(done.status()));
+  return done.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
 }
 
 // SIGTERM and SIGINT stop the daemon, SIGHUP reloads, SIGUSR1 of others does nothing; a thread of
@@ -178,6 +191,7 @@ int main(int argc, char** argv) {
     return kExitUsage;
   }
   if (arguments.check_config) return 0;
+  if (!arguments.store.verb.empty()) return RunStoreCommand(arguments.store, *config);
 
   const sigset_t signals = BlockSignals();
   fabricd::daemon::SetUpLogging(config->log.level);

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include <spdlog/spdlog.h>
 
@@ -19,6 +16,7 @@
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
 #include "daemon/settings/sa_files.h"
+#include "daemon/store/store_opening.h"
 #include "sa/import/client_import.h"
 #include "store/guid2lid.h"
 #include "store/sqlite_store.h"
@@ -46,13 +44,8 @@ absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Con
 }
 
 absl::Status StateOpener::OpenStore(const config::Config& config) {
-  std::error_code error;
-  std::filesystem::create_directories(config.state_dir, error);
-  if (error) return Unavailable("state directory {}: {}", config.state_dir, error.message());
-  std::vector<std::string> warnings;
-  auto opened = store::OpenSqliteStore(config.state_dir, &warnings);
+  auto opened = daemon::OpenStore(config, [this] { return is_master_.load(); });
   if (!opened.ok()) return opened.status();
-  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   store_ = *std::move(opened);
   auto known = store_->LoadLids();
   if (!known.ok()) return known.status();
@@ -108,6 +101,13 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
   // From here on only its jobs use the store, and Load() before the first job.
   thread_ = std::make_unique<StoreThread>();
   return absl::OkStatus();
+}
+
+void StateOpener::Beat() {
+  const absl::Status writable = store_->writable();
+  const auto changed = store_watch_.Look(writable);
+  if (changed)
+    spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", *changed);
 }
 
 absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
@@ -188,10 +188,10 @@ absl::StatusOr<StoredRows> StateOpener::ImportClients(const config::Config& conf
 // in force.
 absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::string& path,
                                                                    const StoredRows& rows) {
-  auto stored = policy::LoadPartitions(rows);
-  if (!stored.ok() || path.empty()) return stored;
+  auto known = policy::LoadPartitions(rows);
+  if (!known.ok() || path.empty()) return known;
   auto request = ReadPartitionsFile(path);
-  const auto before = std::make_shared<const policy::PartitionState>(*std::move(stored));
+  const auto before = std::make_shared<const policy::PartitionState>(*std::move(known));
   if (request.ok() && request->file_digest == before->file_digest) return *before;
   auto outcome = request.ok() ? policy::Apply(*request, before) : request.status();
   if (!outcome.ok()) {
@@ -199,8 +199,14 @@ absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::st
     spdlog::error("{}; the partitions of before stay", Message(outcome.status()));
     return *before;
   }
-  if (MayManage(mode_))
-    FABRICD_RETURN_IF_ERROR(store_->ChangeRows(policy::PartitionRows(*before, *outcome->after)));
+  if (MayManage(mode_)) {
+    const absl::Status stored = store_->ChangeRows(policy::PartitionRows(*before, *outcome->after));
+    if (!stored.ok()) {
+      if (before->revision == 0 || store_->writable().ok()) return stored;
+      spdlog::error("{}: {}; the partitions of before stay", path, Message(stored));
+      return *before;
+    }
+  }
   spdlog::info("{}: {} partitions", path, outcome->after->partitions.list.size());
   return *outcome->after;
 }

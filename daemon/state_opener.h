@@ -6,6 +6,7 @@
 //   gRPC threads ── Worker<Job> ──► listings           64 may wait; more are refused
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
 #include "daemon/settings/m_key_records.h"
+#include "daemon/store/store_watch.h"
 #include "fabric/hosts.h"
 #include "fabric/names.h"
 #include "policy/verdict/verdict_rows.h"
@@ -47,6 +49,12 @@ class StateOpener {
   absl::StatusOr<StoredState> Load(const config::Config& config);
 
   store::Store& store() { return *store_; }
+  // Any thread. Why durable writes are refused for now; OK: they are not.
+  absl::Status writable() const { return store_->writable(); }
+  // Any thread. A store that several nodes share is written by the master.
+  void SetMaster(bool is_master) { is_master_ = is_master; }
+  // The core's thread, often: logs when the store begins or ceases to refuse writes.
+  void Beat();
   StoreThread& thread() { return *thread_; }
   // Runs a durable write on the store's thread. False: it is not run.
   [[nodiscard]] bool Post(std::function<void(store::Store&)> job) {
@@ -81,7 +89,9 @@ class StateOpener {
   MKeyRecords m_keys_;
   fabric::NodeNameMap node_name_map_;
   fabric::HostPatterns host_patterns_;
+  std::atomic<bool> is_master_ = false;
   std::unique_ptr<store::Store> store_;
+  StoreWatch store_watch_;
   std::unique_ptr<store::History> history_;  // Of listings_.
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<AuditLog> audit_;

@@ -124,6 +124,8 @@ class Backend {
   virtual void EvaluateLink(PortRef port, VerdictDone done) = 0;
   // OpenSM-format dump files (DESIGN §4) as name → text, of the current view.
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
+  // Why what changes durable state is refused for now; OK: it is not.
+  virtual absl::Status store_writable() const { return absl::OkStatus(); }
   // Where the flight recorder writes; empty: it does not.
   virtual std::string recordings() const { return {}; }
   // Null unless the fabric is simulated.

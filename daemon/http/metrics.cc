@@ -102,6 +102,10 @@ class FabricCollector final : public prometheus::Collectable {
     out.Begin("fabricd_config_last_reload_successful",
               "0 after a reload of the configuration that was refused, else 1.");
     out.Add(sources_.backend->configuration().last_refused() ? 0 : 1);
+    out.Begin("fabricd_store_writable",
+              "0 while changes of durable state are refused, as etcd cannot be reached or another "
+              "fabricd writes to it; else 1.");
+    out.Add(sources_.backend->store_writable().ok() ? 1 : 0);
   }
 
   void Manager(Families& out) const {

@@ -14,6 +14,7 @@
 #include "daemon/rpc/convert/read_mask.h"
 #include "daemon/rpc/streams/export.h"
 #include "daemon/rpc/streams/reactors.h"
+#include "daemon/store/store_watch.h"
 #include "query/trace.h"
 
 namespace fabricd::rpc {
@@ -292,6 +293,12 @@ grpc::ServerUnaryReactor* TopologyService::GetSm(Context* context, const pb::Get
                                                  pb::GetSmResponse* response) {
   return Answer(context, [&]() -> absl::Status {
     ToProto(*models_.Current(), version_, response);
+    if (const absl::Status writable = backend_.store_writable(); !writable.ok()) {
+      pb::Problem* problem = response->add_problems();
+      problem->set_kind("StoreUnavailable");
+      problem->set_subject("store");
+      problem->set_message(daemon::StoreWatch::Refusal(writable));
+    }
     return absl::OkStatus();
   });
 }

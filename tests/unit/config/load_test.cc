@@ -97,6 +97,34 @@ routing:
   EXPECT_EQ(config.link, Link{});
 }
 
+TEST(LoadYaml, AStoreInEtcdNeedsItsAddresses) {
+  const Config config = Accepted(R"(
+store: etcd
+etcd:
+  endpoints: ["head1:2379", "[::1]:2379"]
+  prefix: /fabricd/ib0/
+  tls_ca: /etc/ca.pem
+  tls_cert: /etc/a.pem
+  tls_key: /etc/a.key
+  user: fabricd
+  password_file: /etc/password
+  lease: 10s
+)");
+  EXPECT_EQ(config.etcd.endpoints.size(), 2u);
+  EXPECT_EQ(config.etcd.lease, seconds(10));
+  EXPECT_THAT(FaultsOf("store: etcd\n"),
+              ElementsAre(IsFault("etcd.endpoints", 0, "is needed with `store: etcd`")));
+  EXPECT_THAT(FaultsOf("store: raft\n"), ElementsAre(IsFault("store", 1, "sqlite or etcd")));
+  EXPECT_THAT(
+      FaultsOf("etcd:\n  endpoints: [\"http://head1:2379\"]\n  prefix: /fabricd\n"
+               "  tls_cert: a.pem\n  user: fabricd\n  lease: 2500ms\n"),
+      testing::UnorderedElementsAre(IsFault("etcd.endpoints[0]", 2, "expected HOST:PORT"),
+                                    IsFault("etcd.prefix", 3, "ends with a slash"),
+                                    IsFault("etcd.tls_cert", 4, "expected an absolute path"),
+                                    IsFault("etcd.password_file", 1, "is needed with etcd.user"),
+                                    IsFault("etcd.lease", 6, "expected whole seconds")));
+}
+
 TEST(LoadYaml, ThreeFaultsGiveThreeLines) {
   const std::string text =
       "sm:\n"

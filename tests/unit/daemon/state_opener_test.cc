@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/record/learned_window.h"
+#include "store/sqlite_store.h"
 #include "tests/unit/store/temp_dir.h"
 
 namespace fabricd::daemon {
@@ -175,6 +176,39 @@ TEST_F(StateOpenerTest, AMissingFileIsNamedWithItsKey) {
   const auto state = StateOpener::Open(config_);
   ASSERT_FALSE(state.ok());
   EXPECT_THAT(state.status().message(), HasSubstr("topology.node_name_map"));
+}
+
+TEST_F(StateOpenerTest, ACopyOfEtcdsStateIsNotUsedByItself) {
+  Open().reset();
+  {
+    auto store = store::OpenSqliteStore(config_.state_dir);
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE((*store)->PutMeta("etcd_copy", "/fabricd/ abc 7").ok());
+  }
+  const auto refused = StateOpener::Open(config_).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("copy of what is in etcd below /fabricd/"));
+}
+
+TEST_F(StateOpenerTest, AReadingModeUsesNoSharedState) {
+  config_.store = "etcd";
+  config_.etcd.endpoints = {"127.0.0.1:1"};
+  for (const char* mode : {"observe", "standby", ""}) {
+    config_.mode = mode;
+    const auto refused = StateOpener::Open(config_).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << mode;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("needs `mode: manage`")) << mode;
+  }
+}
+
+TEST_F(StateOpenerTest, AnImportThatEndedHalfwayIsNotUsed) {
+  Open().reset();
+  {
+    auto store = store::OpenSqliteStore(config_.state_dir);
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE((*store)->PutMeta("import_unfinished", "yes").ok());
+  }
+  EXPECT_THAT(std::string(StateOpener::Open(config_).status().message()), HasSubstr("repeat it"));
 }
 
 TEST_F(StateOpenerTest, AFaultyPatternIsRefused) {

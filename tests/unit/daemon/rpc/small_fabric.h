@@ -211,7 +211,9 @@ class FakeBackend : public daemon::Backend {
   daemon::ConfigKeeper& configuration() override { return *keeper; }
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override { return dumps; }
   sim::Control* sim_control() override { return control; }
+  absl::Status store_writable() const override { return writable; }
 
+  absl::Status writable;
   daemon::SaReads sa_reads;
   std::shared_ptr<const telemetry::TelemetryView> telemetry_view =
       std::make_shared<const telemetry::TelemetryView>();

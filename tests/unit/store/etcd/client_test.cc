@@ -306,5 +306,39 @@ TEST(ClientWithTls, NeedsACertificateThatTheMembersTrust) {
             kUnavailable);
 }
 
+TEST(ClientWithAPassword, AuthenticatesAgainWhenItsTokenIsForgotten) {
+  SKIP_WITHOUT_ETCD();
+  // Passwords that are cheap to check.
+  EtcdCluster cluster({.members = 1, .arguments = {"--bcrypt-cost=4"}});
+  ClientOptions options = cluster.client_options();
+  options.timeout = seconds(20);
+  options.attempt_timeout = seconds(10);
+  options.user = "fabricd";
+  options.password = "secret";
+  const auto client = Make(options);
+  // Until authentication is enabled no token is needed.
+  ASSERT_TRUE(client->Put("/fabricd/a", "1", 0).ok());
+  for (const char* command : {"user add root:r", "user add fabricd:secret", "role add fabricd",
+                              "role grant-permission fabricd --prefix=true readwrite /fabricd/",
+                              "user grant-role fabricd fabricd", "auth enable"})
+    cluster.Control(command);
+  const auto put = client->Put("/fabricd/a", "2", 0);
+  EXPECT_TRUE(put.ok()) << put.status();
+  EXPECT_EQ(client->Put("/other", "x", 0).status().code(), absl::StatusCode::kPermissionDenied);
+  // A member keeps tokens in memory alone.
+  cluster.Kill(0);
+  cluster.Start(0);
+  const auto again = client->Put("/fabricd/a", "3", 0);
+  EXPECT_TRUE(again.ok()) << again.status();
+  // Tokens of before are refused.
+  cluster.Control("--user=root:r user add other:x");
+  const auto lease = client->GrantLease(seconds(5));
+  EXPECT_TRUE(lease.ok()) << lease.status();
+  options.password = "wrong";
+  const auto wrong = Make(options)->Put("/fabricd/a", "4", 0);
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(wrong.status()), HasSubstr("authentication failed"));
+}
+
 }  // namespace
 }  // namespace fabricd::store::etcd

@@ -81,6 +81,17 @@ TEST_F(TopologyServiceTest, CountsAreNumbersInJson) {
   }
 }
 
+TEST_F(TopologyServiceTest, GetSmSaysWhyNothingCanBeStored) {
+  pb::GetSmResponse sm;
+  ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &sm).ok());
+  const int before = sm.problems_size();
+  backend_.writable = absl::UnavailableError("etcd at head1:2379: no leader");
+  ASSERT_TRUE(Call(&TopologyStub::GetSm, pb::GetSmRequest(), &sm).ok());
+  ASSERT_EQ(sm.problems_size(), before + 1);
+  EXPECT_EQ(sm.problems(before).kind(), "StoreUnavailable");
+  EXPECT_THAT(sm.problems(before).message(), testing::HasSubstr("etcd at head1:2379: no leader"));
+}
+
 TEST_F(TopologyServiceTest, BeforeTheFirstSweepOnlyGetSmAnswers) {
   backend_.Publish(sweep::EmptyView());  // A client may come before anything else is published.
   pb::GetSmResponse first;

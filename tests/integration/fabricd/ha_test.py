@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two management nodes with one state in real etcds: a node dies, etcd hangs, etcd is lost for ever.
+
+usage: ha_test.py BIN_DIR [TEST...]
+"""
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import opensm_test  # noqa: E402
+from opensm_test import OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
+
+FABRIC = "sim:fat-tree:radix=4,levels=2"
+CONFIG = """\
+store: %s
+etcd: {endpoints: [%s], lease: 2s, timeout: 1s}
+telemetry: {enabled: false}
+"""
+FAILED, UNAVAILABLE = 1, 4
+
+
+def free_addresses(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    addresses = ["127.0.0.1:%d" % each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return addresses
+
+
+class Etcds:
+    """A cluster on loopback."""
+
+    def __init__(self, case, count):
+        self.case = case
+        addresses = free_addresses(2 * count)
+        self.clients, self.peers = addresses[:count], addresses[count:]
+        self.start()
+
+    def start(self):
+        self.processes = [
+            self.case.start([
+                "etcd", "--name=m%d" % i, "--data-dir=" + self.case.path("etcd%d" % i),
+                "--listen-client-urls=http://" + client, "--advertise-client-urls=http://" + client,
+                "--listen-peer-urls=http://" + peer, "--initial-advertise-peer-urls=http://" + peer,
+                "--initial-cluster=" + ",".join("m%d=http://%s" % each
+                                                for each in enumerate(self.peers))])
+            for i, (client, peer) in enumerate(zip(self.clients, self.peers))]
+        for process in self.processes:
+            ibsim.Lines(process).wait_for("ready to serve client requests")
+
+    def signal(self, number):
+        for process in self.processes:
+            process.send_signal(number)
+
+    def destroy(self):
+        for i, process in enumerate(self.processes):
+            ibsim.stop(process)
+            shutil.rmtree(self.case.path("etcd%d" % i))
+
+
+class Shared(ibsim.Case):
+    """Questions and commands to the nodes of a test."""
+
+    def config(self, store="etcd"):
+        return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients))
+
+    def start_when_free(self, node, **where):
+        """As systemd does: again and again, until the other node's lease is over."""
+        deadline = time.monotonic() + ibsim.PATIENCE
+        while time.monotonic() < deadline:
+            node.start(**where)
+            node.log.wait_for("subnet up|another fabricd uses it")
+            if "another fabricd uses it" not in node.log.text():
+                return
+            self.assertEqual(node.process.wait(), FAILED)
+        self.fail("the epoch does not end")
+
+    def cordon(self, node, host, code=0):
+        return node.ctl("cordon", host, "--reason", "test", code=code)
+
+    def held(self, node):
+        return sorted(hold["target"]["name"] for hold in node.ask("get", "holds")["holds"])
+
+    def lids_of(self, node):
+        return {end["guid"]: end["lid"] for each in node.ask("get", "nodes")["nodes"]
+                for end in each["end_ports"]}
+
+    def store(self, node, *words, code=0):
+        return self.run_program([os.path.join(node.bin, "fabricd"), "store", *words, "--config",
+                                 node.config, "--state-dir", node.state], code=code)
+
+    def problems(self, node):
+        return {each["kind"]: each["message"] for each in node.ask("get", "sm").get("problems", [])}
+
+
+class Nodes(Shared):
+    """Each node on a simulated fabric of its own, of the same kind."""
+
+    def setUp(self):
+        super().setUp()
+        self.etcds = Etcds(self, 1)
+        self.head1, self.head2 = (ibsim.Fabricd(self, self.config(), name)
+                                  for name in ("head1", "head2"))
+
+    def bring_up(self, node):
+        node.start(fabric=FABRIC)
+        node.wait_for("subnet_up")
+
+    def test_state_outlives_its_node(self):
+        self.bring_up(self.head1)
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.cordon(self.head1, hosts[0])
+        lids = self.lids_of(self.head1)
+        output = self.head2.once(code=FAILED, fabric=FABRIC)
+        self.assertRegex(output, r"another fabricd uses it: \S+ pid %d" % self.head1.process.pid)
+        self.head1.kill()
+        self.start_when_free(self.head2, fabric=FABRIC)
+        self.assertEqual(self.held(self.head2), [hosts[0]])
+        self.assertEqual(self.lids_of(self.head2), lids)
+        self.cordon(self.head2, hosts[1])
+
+    def test_changes_are_refused_while_etcd_hangs(self):
+        self.bring_up(self.head1)
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.cordon(self.head1, hosts[0])
+        self.etcds.signal(signal.SIGSTOP)
+        output = self.cordon(self.head1, hosts[1], code=UNAVAILABLE)
+        self.assertIn("etcd at " + self.etcds.clients[0], output)
+        self.assertIn("StoreUnavailable", self.problems(self.head1))
+        self.assertEqual(self.held(self.head1), [hosts[0]])
+        self.assertTrue(self.head1.ask("get", "sm")["subnet_up"])
+        # Routing goes on: a lost link is routed around.
+        link = next(each for each in self.head1.ask("get", "links")["links"]
+                    if {each[end]["node_type"] for end in "ab"} == {"SWITCH"})
+        self.head1.ctl("sim", "unlink", "%s/%d" % (link["a"]["node_name"], link["a"]["number"]))
+        self.head1.log.wait_for("RerouteCompleted")
+        self.etcds.signal(signal.SIGCONT)
+        self.head1.log.wait_for("changes are stored again")
+        self.assertNotIn("StoreUnavailable", self.problems(self.head1))
+        self.cordon(self.head1, hosts[1])
+        self.assertEqual(self.held(self.head1), sorted(hosts[:2]))
+
+    def test_etcd_is_lost_for_ever(self):
+        self.bring_up(self.head1)
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.cordon(self.head1, hosts[0])
+        lids = self.lids_of(self.head1)
+        backup = self.path("backup.db")
+        self.assertIn("1 holds", self.store(self.head2, "export", backup))
+        self.assertEqual(self.head1.stop(), 0)
+        self.etcds.destroy()
+        # It goes on with its copy, also where it is started again.
+        self.bring_up(self.head1)
+        self.assertEqual(self.held(self.head1), [hosts[0]])
+        self.assertEqual(self.lids_of(self.head1), lids)
+        self.cordon(self.head1, hosts[1], code=UNAVAILABLE)
+        self.assertIn("another fabricd", self.store(self.head1, "migrate", "--to", "sqlite",
+                                                    "--from-copy", code=FAILED))
+        self.assertEqual(self.head1.stop(), 0)
+        # The one command.
+        self.store(self.head1, "migrate", "--to", "sqlite", "--from-copy")
+        self.write("head1.yaml", self.config("sqlite"))
+        self.bring_up(self.head1)
+        self.assertEqual(self.held(self.head1), [hosts[0]])
+        self.assertEqual(self.lids_of(self.head1), lids)
+        self.cordon(self.head1, hosts[1])
+        self.assertEqual(self.head1.stop(), 0)
+        # And into a new etcd: first that of the node, then the backup.
+        self.etcds.start()
+        self.store(self.head1, "migrate", "--to", "etcd")
+        self.assertIn("--replace", self.store(self.head2, "import", backup, code=FAILED))
+        self.bring_up(self.head2)
+        self.assertEqual(self.held(self.head2), sorted(hosts[:2]))
+        self.assertEqual(self.head2.stop(), 0)
+        self.store(self.head2, "import", backup, "--replace")
+        self.bring_up(self.head2)
+        self.assertEqual(self.held(self.head2), [hosts[0]])
+
+    def test_faults_of_a_snapshot_are_named(self):
+        self.write("head1.yaml", "store: sqlite\n")
+        self.bring_up(self.head1)
+        self.assertEqual(self.head1.stop(), 0)
+        backup = self.path("backup.db")
+        self.store(self.head1, "export", backup)
+        database = sqlite3.connect(backup)
+        database.execute("INSERT INTO lids VALUES ('0x00000000000000ff', 1, 0, 0)")
+        database.execute("INSERT INTO rows VALUES ('partition', '0x0001', ?)", (b"no such syntax",))
+        database.commit()
+        database.close()
+        output = self.store(self.head2, "import", backup, code=FAILED)
+        self.assertIn("0x00000000000000ff", output)
+        database = sqlite3.connect(backup)
+        database.execute("DELETE FROM lids WHERE port_guid = '0x00000000000000ff'")
+        database.commit()
+        self.assertIn("partitions: ", self.store(self.head2, "import", backup, code=FAILED))
+        database.execute("PRAGMA user_version=99")
+        database.close()
+        self.assertIn("newer than this fabricd",
+                      self.store(self.head2, "import", backup, code=FAILED))
+
+
+class OneFabric(Shared, opensm_test.Recorded):
+    """Both nodes on one ibsim, with three etcds."""
+
+    def setUp(self):
+        super().setUp()
+        if not self.oracle:
+            self.skipTest("the wire oracle is absent")
+        self.etcds = Etcds(self, 3)
+        self.head1, self.head2 = (
+            ibsim.Fabricd(self, self.config() + opensm_test.config(priority), name)
+            for name, priority in (("head1", 5), ("head2", 4)))
+        self.head1.start(self.oracle.environment(self.sim, OURS, self.path("trace1")))
+        self.head1.wait_for("subnet_up")
+        self.host = self.head1.ask("get", "hosts")["hosts"][-1]["name"]
+        self.cordon(self.head1, self.host)
+        self.before = self.lids()
+
+    def take_over(self):
+        self.start_when_free(self.head2,
+                             environment=self.oracle.environment(self.sim, THEIRS, self.path("trace2")))
+        self.head2.wait_for("subnet_up")
+        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
+        self.assertEqual(self.held(self.head2), [self.host])
+        self.assertEqual(self.lids(), self.before)
+
+    def test_a_takeover_of_an_unchanged_fabric_names_the_new_master_and_no_more(self):
+        self.head1.kill()
+        self.take_over()
+        self.assertEqual({attribute for attribute, _, _, _ in self.oracle.sets(self.path("trace2"))},
+                         {"PortInfo"})
+        fields = {field for _, _, changed in self.oracle.port_changes(self.path("trace2"))
+                  for field in changed}
+        self.assertEqual(fields, {"MasterSMLID"})
+
+
+if __name__ == "__main__":
+    ibsim.main(["etcd"])
