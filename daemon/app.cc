@@ -25,6 +25,7 @@
 #include "mad/umad_transport.h"
 #include "sim/fabric/topology.h"
 #include "sim/transport/sim_transport.h"
+#include "store/etcd/epoch.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -167,10 +168,13 @@ absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
   progress_ = std::make_unique<ProgressReporter>(std::move(links), run.once);
   auto recorder = OpenRecorder();
   if (!recorder.ok()) return recorder.status();
-  core_ = std::make_unique<CoreHost>(inputs,
-                                     CoreHost::Links{*transport_, state_->store(), state_->thread(),
-                                                     commands_.inbox(), *publisher_},
-                                     *std::move(recorder));
+  if (const auto* shared = state_->shared())
+    fence_.emplace(WriteFence::Clocks{store::etcd::BootTime, [shared] { return shared->epoch(); }});
+  core_ = std::make_unique<CoreHost>(
+      inputs,
+      CoreHost::Links{*transport_, state_->store(), state_->thread(), commands_.inbox(),
+                      *publisher_, fence_ ? &*fence_ : nullptr},
+      *std::move(recorder));
   return absl::OkStatus();
 }
 
@@ -218,8 +222,8 @@ int App::Run() {
 
 // The watchdog is fed by Report(): not without a port.
 bool App::OnTurn(const sweep::Core& core) {
-  if (const absl::Status port = core_->PortStatus(); !port.ok()) {
-    spdlog::critical("ended: {}", Message(port));
+  if (const absl::Status reason = EndReason(); !reason.ok()) {
+    spdlog::critical("ended: {}", Message(reason));
     exit_code_ = 1;
     return false;
   }
@@ -232,6 +236,13 @@ bool App::OnTurn(const sweep::Core& core) {
   publisher_->Beat();
   state_->Beat();
   return !stopping_ && !exit_code_;
+}
+
+// A fabricd that starts again reads the shared state, or waits for who has it.
+absl::Status App::EndReason() const {
+  const auto* shared = state_->shared();
+  if (shared != nullptr && shared->is_superseded()) return state_->writable();
+  return core_->EndReason();
 }
 
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {

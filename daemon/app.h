@@ -123,6 +123,7 @@ class App final : public Backend {
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OnTransport(std::span<mad::Incoming> burst);
   bool OnTurn(const sweep::Core& core);
+  absl::Status EndReason() const;  // Why this process cannot go on; OK: it can.
   void OnView(const std::shared_ptr<const sweep::FabricView>& view);
   void ShutDown();
 
@@ -140,6 +141,7 @@ class App final : public Backend {
   std::unique_ptr<ViewPublisher> publisher_;    // Uses all above and api_.
   std::unique_ptr<ProgressReporter> progress_;
   LearnedWindow window_{[this](auto job) { return state_->Post(std::move(job)); }};
+  std::optional<WriteFence> fence_;  // Of core_; none where the state is of this node alone.
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;

@@ -46,7 +46,8 @@ absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Con
 absl::Status StateOpener::OpenStore(const config::Config& config) {
   auto opened = daemon::OpenStore(config, [this] { return is_master_.load(); });
   if (!opened.ok()) return opened.status();
-  store_ = *std::move(opened);
+  store_ = std::move(opened->store);
+  shared_ = opened->shared;
   auto known = store_->LoadLids();
   if (!known.ok()) return known.status();
   const config::ModeChoice choice =

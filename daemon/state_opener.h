@@ -26,6 +26,7 @@
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
 #include "shell/core_inputs.h"
+#include "store/etcd/etcd_store.h"
 #include "store/store.h"
 
 namespace fabricd::daemon {
@@ -49,6 +50,8 @@ class StateOpener {
   absl::StatusOr<StoredState> Load(const config::Config& config);
 
   store::Store& store() { return *store_; }
+  // Null unless several nodes share the store.
+  const store::etcd::SharedStore* shared() const { return shared_; }
   // Any thread. Why durable writes are refused for now; OK: they are not.
   absl::Status writable() const { return store_->writable(); }
   // Any thread. A store that several nodes share is written by the master.
@@ -91,6 +94,7 @@ class StateOpener {
   fabric::HostPatterns host_patterns_;
   std::atomic<bool> is_master_ = false;
   std::unique_ptr<store::Store> store_;
+  const store::etcd::SharedStore* shared_ = nullptr;  // store_, or null.
   StoreWatch store_watch_;
   std::unique_ptr<store::History> history_;  // Of listings_.
   std::unique_ptr<EventLog> events_;

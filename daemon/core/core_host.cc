@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "common/process_clock.h"
+#include "common/status.h"
+#include "mad/wire/mad_header.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -23,12 +25,24 @@ constexpr auto kLongestSleep = std::chrono::milliseconds(200);
 constexpr auto kGatherTime = std::chrono::microseconds(200);
 constexpr size_t kEnoughEvents = 64;
 
+bool IsSmpSet(const mad::OutgoingMad& mad) {
+  const bool is_smp = mad.agent == mad::Agent::kSmpDirected || mad.agent == mad::Agent::kSmpLid;
+  return is_smp && wire::MadHeader::Decode(mad::WholeMad(mad.payload)).method == wire::Method::kSet;
+}
+
 }  // namespace
+
+absl::Status TransportNetwork::Send(mad::OutgoingMad&& mad) {
+  if (fence_ != nullptr && IsSmpSet(mad) && !fence_->MayWrite())
+    return Unavailable("this process was stopped");
+  return transport_.Send(mad);
+}
 
 CoreHost::CoreHost(const shell::CoreInputs& inputs, Links links,
                    std::unique_ptr<FlightRecorder> recorder)
     : inbox_(links.inbox),
-      network_(links.transport),
+      fence_(links.fence),
+      network_(links.transport, links.fence),
       records_(links.store, [] { return WallNowMs() / 1000; }),
       executor_(links.store_thread),
       recorder_(std::move(recorder)),
@@ -39,6 +53,7 @@ CoreHost::CoreHost(const shell::CoreInputs& inputs, Links links,
 
 void CoreHost::Run(const std::function<bool(const sweep::Core&)>& turn) {
   const Instant now = ProcessClock::Now();
+  if (fence_ != nullptr) fence_->BeginTurn();
   runner_.Step(sweep::StartEvent{wall_clock_.epoch()}, now);
   runner_.CarryOut(now);
   while (turn(*core_)) Turn();
@@ -54,6 +69,14 @@ void CoreHost::Turn() {
   if (many && !events_.empty() && events_.size() < kEnoughEvents) {
     std::this_thread::sleep_for(kGatherTime);
     inbox_.Take(events_, SteadyClock::now());
+  }
+  const auto pause = fence_ == nullptr ? std::nullopt : fence_->BeginTurn();
+  if (pause) {
+    stopped_ = Unavailable(
+        "this process was stopped for {} ms, without the epoch of the shared state at the end: "
+        "another fabricd may be master by now",
+        std::chrono::floor<std::chrono::milliseconds>(*pause).count());
+    return;
   }
   const Instant now = ProcessClock::Now();
   if (const auto epoch = wall_clock_.Look()) runner_.Step(sweep::WallClockSet{*epoch}, now);

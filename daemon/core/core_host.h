@@ -14,6 +14,7 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/core/core_executor.h"
 #include "daemon/core/inbox.h"
+#include "daemon/core/write_fence.h"
 #include "daemon/record/flight_recorder.h"
 #include "mad/transport.h"
 #include "shell/effect_runner.h"
@@ -26,8 +27,11 @@ namespace fabricd::daemon {
 // Sends MADs over the transport.
 class TransportNetwork final : public shell::Network {
  public:
-  explicit TransportNetwork(mad::Transport& transport) : transport_(transport) {}
-  absl::Status Send(mad::OutgoingMad&& mad) override { return transport_.Send(mad); }
+  // `fence` null: it is always open.
+  TransportNetwork(mad::Transport& transport, const WriteFence* fence)
+      : transport_(transport), fence_(fence) {}
+  // UNAVAILABLE: it is a Set of an SMP, and the fence is closed.
+  absl::Status Send(mad::OutgoingMad&& mad) override;
   absl::Status SetIsSm(bool is_sm) override {
     absl::Status status = transport_.SetIsSm(is_sm);
     if (is_sm && !status.ok() && is_sm_.ok()) is_sm_ = status;
@@ -39,6 +43,7 @@ class TransportNetwork final : public shell::Network {
 
  private:
   mad::Transport& transport_;
+  const WriteFence* const fence_;
   absl::Status is_sm_;  // Why IsSM could not be set.
 };
 
@@ -55,6 +60,7 @@ class CoreHost {
     StoreThread& store_thread;
     Inbox& inbox;
     shell::Listener& listener;
+    WriteFence* fence = nullptr;  // Null: no other node can take over with this one's state.
   };
   // `recorder` null: nothing is recorded.
   CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
@@ -63,8 +69,9 @@ class CoreHost {
   // Runs the loop until `turn` returns false. `turn` is called before the first turn and after
   // each.
   void Run(const std::function<bool(const sweep::Core&)>& turn);
-  // TransportNetwork::PortStatus(). The thread of Run().
-  absl::Status PortStatus() const { return network_.PortStatus(); }
+  // Why this process has to end: TransportNetwork::PortStatus(), or it was stopped for so long that
+  // another SM may be master. The thread of Run().
+  absl::Status EndReason() const { return stopped_.ok() ? network_.PortStatus() : stopped_; }
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }
@@ -77,6 +84,8 @@ class CoreHost {
   void Turn();
 
   Inbox& inbox_;
+  WriteFence* const fence_;
+  absl::Status stopped_;
   TransportNetwork network_;
   shell::StoreRecords records_;
   CoreExecutor executor_;

@@ -81,14 +81,14 @@ store::etcd::EtcdStoreOptions EtcdStoreOptionsOf(const config::Config& config) {
   return options;
 }
 
-absl::StatusOr<std::unique_ptr<store::Store>> OpenStore(const config::Config& config,
-                                                        std::function<bool()> may_take) {
+absl::StatusOr<OpenedStore> OpenStore(const config::Config& config,
+                                      std::function<bool()> may_take) {
   auto local = OpenLocalStore(config);
   if (!local.ok()) return local.status();
   FABRICD_RETURN_IF_ERROR(RefuseUnfinished(**local, config.state_dir));
   if (config.store != "etcd") {
     FABRICD_RETURN_IF_ERROR(RefuseCopy(**local, config.state_dir));
-    return local;
+    return OpenedStore{*std::move(local)};
   }
   // Who only reads must not keep the epoch from who manages.
   if (!MayManage(config::ChooseMode(config.mode, config.fabric, /*was_master=*/false).mode))
@@ -99,7 +99,11 @@ absl::StatusOr<std::unique_ptr<store::Store>> OpenStore(const config::Config& co
   if (!client.ok()) return client.status();
   store::etcd::EtcdStoreOptions options = EtcdStoreOptionsOf(config);
   options.may_take = std::move(may_take);
-  return store::etcd::OpenEtcdStore(*std::move(client), *std::move(local), std::move(options));
+  auto opened =
+      store::etcd::OpenEtcdStore(*std::move(client), *std::move(local), std::move(options));
+  if (!opened.ok()) return opened.status();
+  const store::etcd::SharedStore* shared = opened->get();
+  return OpenedStore{*std::move(opened), shared};
 }
 
 }  // namespace fabricd::daemon

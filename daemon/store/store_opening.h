@@ -28,10 +28,13 @@ absl::StatusOr<std::unique_ptr<store::Store>> OpenLocalStore(const config::Confi
 absl::StatusOr<std::unique_ptr<store::etcd::Client>> MakeEtcdClient(const config::Config& config);
 store::etcd::EtcdStoreOptions EtcdStoreOptionsOf(const config::Config& config);
 
+struct OpenedStore {
+  std::unique_ptr<store::Store> store;
+  const store::etcd::SharedStore* shared = nullptr;  // The same; null: it is of this node alone.
+};
 // As `store` says. FAILED_PRECONDITION: it says sqlite, and the state directory has a copy of what
 // is in etcd, which may be old. INVALID_ARGUMENT: it says etcd, and the mode is not manage.
 // `may_take`: whether this fabricd may take etcd's epoch again after it has lost it; any thread.
-absl::StatusOr<std::unique_ptr<store::Store>> OpenStore(const config::Config& config,
-                                                        std::function<bool()> may_take);
+absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, std::function<bool()> may_take);
 
 }  // namespace fabricd::daemon

@@ -2,6 +2,7 @@
 #include "store/etcd/etcd_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <random>
 #include <set>
@@ -36,7 +37,7 @@ absl::StatusOr<std::string> InstanceOf(Store& local) {
   return made;
 }
 
-class EtcdStore final : public Store {
+class EtcdStore final : public SharedStore {
  public:
   EtcdStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local, EtcdStoreOptions options,
             const std::string& instance)
@@ -56,6 +57,9 @@ class EtcdStore final : public Store {
   }
 
   absl::Status Open();
+
+  int64_t epoch() const override { return epoch_.revision(); }
+  bool is_superseded() const override { return is_superseded_; }
 
   absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
     auto contents = All();
@@ -143,7 +147,7 @@ class EtcdStore final : public Store {
   std::set<std::string> doubtful_ FABRICD_GUARDED_BY(mutex_);  // Keys that etcd may have otherwise.
   std::string last_write_ FABRICD_GUARDED_BY(mutex_);  // The sequence that rows_ stands for.
   FlatChanges uncopied_ FABRICD_GUARDED_BY(mutex_);
-  bool is_taken_over_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> is_superseded_ = false;
 
   mutable Mutex why_mutex_;
   absl::Status why_not_ FABRICD_GUARDED_BY(why_mutex_);  // Writes are refused; OK: they are not.
@@ -288,7 +292,7 @@ absl::Status EtcdStore::Write(FlatChanges changes) {
   }
   if (result.outcome == Outcome::kNotReached)
     for (const auto& [key, value] : changes) doubtful_.insert(key);
-  is_taken_over_ = is_taken_over_ || result.outcome == Outcome::kTakenOver;
+  is_superseded_ = shared_.is_superseded();
   // One write may be too large; whatever else etcd refuses stays so for all others.
   if (!absl::IsInvalidArgument(result.status)) Say(result.status);
   return result.status;
@@ -296,14 +300,15 @@ absl::Status EtcdStore::Write(FlatChanges changes) {
 
 // Writes are possible again if this is OK.
 absl::Status EtcdStore::Reattach() {
-  if (is_taken_over_) return writable();
-  if (options_.may_take && !options_.may_take())
+  if (is_superseded_) return writable();
+  const bool may_take = !options_.may_take || options_.may_take();
+  const absl::Status attached =
+      may_take ? shared_.Attach(last_write_) : shared_.Inspect(last_write_);
+  is_superseded_ = shared_.is_superseded();
+  FABRICD_RETURN_IF_ERROR(attached);
+  if (!may_take)
     return Unavailable("{}: the epoch is not held, and this fabricd is not the master",
                        shared_.where());
-  if (const absl::Status attached = shared_.Attach(last_write_); !attached.ok()) {
-    is_taken_over_ = absl::IsFailedPrecondition(attached);
-    return attached;
-  }
   FlatChanges again;
   for (const std::string& key : doubtful_) {
     const auto known = rows_.find(key);
@@ -397,15 +402,15 @@ std::string CopyNote(const std::string& mark) {
   return fmt::format("it is a copy of what is in etcd below {}", mark.substr(0, mark.find(' ')));
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenEtcdStore(std::unique_ptr<Client> client,
-                                                     std::unique_ptr<Store> local,
-                                                     EtcdStoreOptions options) {
+absl::StatusOr<std::unique_ptr<SharedStore>> OpenEtcdStore(std::unique_ptr<Client> client,
+                                                           std::unique_ptr<Store> local,
+                                                           EtcdStoreOptions options) {
   const auto instance = InstanceOf(*local);
   if (!instance.ok()) return instance.status();
   auto store = std::make_unique<EtcdStore>(std::move(client), std::move(local), std::move(options),
                                            *instance);
   FABRICD_RETURN_IF_ERROR(store->Open());
-  return std::unique_ptr<Store>(std::move(store));
+  return std::unique_ptr<SharedStore>(std::move(store));
 }
 
 }  // namespace fabricd::store::etcd

@@ -6,7 +6,7 @@
 // While etcd cannot be reached, or the epoch is not held, writes are refused at once with
 // UNAVAILABLE, and reads answer from memory. A thread keeps the lease alive and tries to take the
 // epoch again; then writes are possible again without a restart, unless another fabricd has written
-// meanwhile: what this process knows is old then, and writes stay refused with FAILED_PRECONDITION.
+// meanwhile, or has the epoch: what this process knows is old then, and it has to end.
 //
 // A write that failed because etcd did not answer may have reached it. Before the next write, and
 // with a new epoch, its rows are written again as they were before it.
@@ -35,6 +35,16 @@ struct EtcdStoreOptions {
   std::function<bool()> may_take = {};
 };
 
+class SharedStore : public Store {
+ public:
+  // The number of the epoch that is held; 0: none, or its lease is over by CLOCK_BOOTTIME. Any
+  // thread; never waits for etcd.
+  virtual int64_t epoch() const = 0;
+  // Another fabricd has the epoch, or has written since this one has read: what this process knows
+  // is old, for good. Any thread; as far as etcd has said.
+  virtual bool is_superseded() const = 0;
+};
+
 // What the local store says of itself, in a named value (GetMeta): that it is a copy of what is
 // below a prefix, up to a write. None, or an empty one: it is no copy.
 inline constexpr char kCopyKey[] = "etcd_copy";
@@ -49,8 +59,8 @@ std::string CopyNote(const std::string& mark);
 //   UNAVAILABLE          etcd cannot be reached, and `local` has no copy of its state
 //   DATA_LOSS            what is in etcd keeps no rule of ours
 // Where etcd cannot be reached and there is a copy, the store opens with the copy.
-absl::StatusOr<std::unique_ptr<Store>> OpenEtcdStore(std::unique_ptr<Client> client,
-                                                     std::unique_ptr<Store> local,
-                                                     EtcdStoreOptions options);
+absl::StatusOr<std::unique_ptr<SharedStore>> OpenEtcdStore(std::unique_ptr<Client> client,
+                                                           std::unique_ptr<Store> local,
+                                                           EtcdStoreOptions options);
 
 }  // namespace fabricd::store::etcd

@@ -48,6 +48,10 @@ bool FitsOneTransaction(const FlatChanges& changes) {
   return changes.size() <= kMostChanges && bytes <= kMostBytes;
 }
 
+absl::Status WrittenByAnother(const std::string& where) {
+  return FailedPrecondition("{}: another fabricd has written since this one has read it", where);
+}
+
 Change Deletion(std::string key, std::string range_end = {}) {
   return {std::move(key), "", true, std::move(range_end)};
 }
@@ -99,24 +103,40 @@ std::string SharedRows::PartKey(size_t number) const {
   return Key("batch/") + fmt::format("{:06}", number);
 }
 
-absl::Status SharedRows::Attach(const std::optional<std::string>& expected) {
-  epoch_.Forget();
+absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::string>& expected) {
   const std::string begin = Key("");
   const auto read = RangeAll(client_, {begin, EndOfPrefix(begin)}, 16);
   if (!read.ok()) return read.status();
-  const auto control = ControlOf(read->kvs, options_.prefix);
+  auto control = ControlOf(read->kvs, options_.prefix);
   if (!control.ok()) return control.status();
   cluster_ = read->cluster;
   was_empty_ = control->schema.mod_revision == 0;
   const std::string& last = control->sequence.value;
-  if (expected && last != *expected && !IsOf(last, handle_))
-    return FailedPrecondition(
-        "{}: another fabricd has written since this one has read it; restart this one", where());
-  if (control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance)
+  if (expected && was_empty_ && !expected->empty())
+    return FailedPrecondition("{}: it is empty, and was not before: etcd has lost its data",
+                              where());
+  if (expected && last != *expected && !IsOf(last, handle_)) {
+    is_superseded_ = true;
+    return WrittenByAnother(where());
+  }
+  if (control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance) {
+    is_superseded_ = expected.has_value();
     return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd uses it: {}", where(),
                       NameOf(control->epoch.value));
+  }
+  return control;
+}
+
+absl::Status SharedRows::Inspect(const std::optional<std::string>& expected) {
+  return Look(expected).status();
+}
+
+absl::Status SharedRows::Attach(const std::optional<std::string>& expected) {
+  epoch_.Forget();
+  const auto control = Look(expected);
+  if (!control.ok()) return control.status();
   FABRICD_RETURN_IF_ERROR(TakeEpoch(*control));
-  sequence_ = last;
+  sequence_ = control->sequence.value;
   sequence_revision_ = control->sequence.mod_revision;
   const absl::Status finished = FinishBatch(*control);
   if (!finished.ok()) epoch_.Forget();
@@ -262,12 +282,11 @@ SharedRows::Result SharedRows::ResultOfRefusal(const TransactionResult& refused,
     return {};
   }
   epoch_.Forget();
-  if (sequence.value == sequence_)
+  // Where etcd has lost all keys, the next Attach() says so.
+  if (sequence.value == sequence_ || sequence.mod_revision == 0)
     return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
-  return {
-      Outcome::kTakenOver,
-      FailedPrecondition(
-          "{}: another fabricd has written since this one has read it; restart this one", where())};
+  is_superseded_ = true;
+  return {Outcome::kTakenOver, WrittenByAnother(where())};
 }
 
 }  // namespace fabricd::store::etcd

@@ -50,10 +50,15 @@ class SharedRows {
   // Takes the epoch and finishes a large write that was committed.
   //   ABORTED              another instance holds the epoch (it is named)
   //   FAILED_PRECONDITION  the schema is newer; or `expected` is given and the last write was
-  //                        neither that one nor one of this object: somebody else has written
+  //                        neither that one nor one of this object: somebody else has written, or
+  //                        etcd has lost its data
   //   DATA_LOSS            a control key has no value of ours
   // What this instance had before (its process has died) is taken over at once.
   absl::Status Attach(const std::optional<std::string>& expected);
+  // The errors of Attach(), and the same is noted, but nothing is changed.
+  absl::Status Inspect(const std::optional<std::string>& expected);
+  // Another instance holds the epoch, or has written since this object has read. For good.
+  bool is_superseded() const { return is_superseded_; }
   // Whether there was anything below the prefix when the epoch was taken.
   bool was_empty() const { return was_empty_; }
 
@@ -88,6 +93,7 @@ class SharedRows {
   struct Control;
   static absl::StatusOr<Control> ControlOf(const std::vector<KeyValue>& kvs,
                                            const std::string& prefix);
+  absl::StatusOr<Control> Look(const std::optional<std::string>& expected);
   std::string Key(const char* name) const { return options_.prefix + "control/" + name; }
   std::string PartKey(size_t number) const;
   absl::Status TakeEpoch(const Control& control);
@@ -106,6 +112,7 @@ class SharedRows {
   int64_t sequence_revision_ = 0;
   uint64_t cluster_ = 0;
   bool was_empty_ = false;
+  bool is_superseded_ = false;
   bool is_batch_void_ = false;  // A batch of ours may be committed, and was reported as failed.
 };
 

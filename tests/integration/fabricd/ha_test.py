@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two management nodes with one state in real etcds: a node dies, etcd hangs, etcd is lost for ever.
+"""Two management nodes with one state in real etcds: a node dies, or is stopped and continued; etcd
+hangs, or is lost for ever.
 
 usage: ha_test.py BIN_DIR [TEST...]
 """
@@ -241,6 +242,20 @@ class OneFabric(Shared, opensm_test.Recorded):
         fields = {field for _, _, changed in self.oracle.port_changes(self.path("trace2"))
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
+
+    def test_a_master_that_was_stopped_writes_nothing_and_ends(self):
+        self.head1.process.send_signal(signal.SIGSTOP)
+        # A change for it to act on when it goes on: the trap waits in its socket.
+        self.sim.console('Unlink "S-0002c90100000000"[5]')
+        self.take_over()
+        last = max(mad.n for mad in self.oracle.read(self.path("trace1")).mads)
+        self.head1.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.head1.process.wait(ibsim.PATIENCE), FAILED)
+        self.assertRegex(self.head1.log.text(), r"was stopped for \d+ ms")
+        # Three may have passed the check before.
+        self.assertLessEqual(len(self.oracle.sets(self.path("trace1"), since=last)), 3)
+        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
+        self.cordon(self.head2, self.head2.ask("get", "hosts")["hosts"][0]["name"])
 
 
 if __name__ == "__main__":

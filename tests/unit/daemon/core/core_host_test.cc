@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mad/wire/smp.h"
 #include "sim/fabric/topology.h"
 #include "sim/transport/sim_transport.h"
 #include "store/memory_store.h"
@@ -15,6 +16,7 @@
 namespace fabricd::daemon {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using Clock = std::chrono::steady_clock;
@@ -54,7 +56,7 @@ class CoreHostTest : public ::testing::Test {
     shell::CoreInputs inputs;
     inputs.local = transport_->local_port();
     host_ = std::make_unique<CoreHost>(
-        inputs, CoreHost::Links{*transport_, store_, store_thread_, inbox_, listener_},
+        inputs, CoreHost::Links{*transport_, store_, store_thread_, inbox_, listener_, fence_},
         std::move(recorder));
     ASSERT_TRUE(transport_
                     ->Start([this](std::span<mad::Incoming> burst) {
@@ -77,6 +79,7 @@ class CoreHostTest : public ::testing::Test {
   Listener listener_{inbox_};
   std::unique_ptr<sim::SimTransport> transport_;
   StoreThread store_thread_;
+  WriteFence* fence_ = nullptr;
   std::unique_ptr<CoreHost> host_;
 };
 
@@ -107,6 +110,66 @@ TEST_F(CoreHostTest, RecordsTheStepsOfTheCore) {
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     bytes += entry.file_size();
   EXPECT_GT(bytes, 1000u);
+}
+
+TEST_F(CoreHostTest, EndsAfterItWasStopped) {
+  WriteFence::Time now = std::chrono::hours(1);
+  int64_t epoch = 3;
+  WriteFence fence{{[&] { return now; }, [&] { return epoch; }}};
+  fence_ = &fence;
+  Make();
+  bool was_up = false;
+  RunUntil([&] {
+    if (listener_.last->subnet_up && !was_up) {
+      was_up = true;
+      now += std::chrono::seconds(20);
+      epoch = 0;
+    }
+    return !host_->EndReason().ok();
+  });
+  EXPECT_TRUE(was_up);
+  EXPECT_THAT(std::string(host_->EndReason().message()), HasSubstr("was stopped for 20000 ms"));
+}
+
+// Counts what is sent.
+class Counter final : public mad::Transport {
+ public:
+  absl::Status Start(Sink) override { return absl::OkStatus(); }
+  void Stop() override {}
+  absl::Status Send(const mad::OutgoingMad&) override {
+    ++sent;
+    return absl::OkStatus();
+  }
+  absl::Status SetIsSm(bool) override { return absl::OkStatus(); }
+  mad::LocalPort local_port() const override { return {}; }
+
+  int sent = 0;
+};
+
+mad::OutgoingMad SmpOf(wire::Method method) {
+  wire::Smp smp;
+  smp.method = method;
+  mad::OutgoingMad mad;
+  mad.agent = mad::Agent::kSmpLid;
+  mad.payload.resize(wire::kMadBytes);
+  smp.Encode(std::span<uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  return mad;
+}
+
+TEST(TransportNetwork, AClosedFenceStopsSetsOfSmpsAlone) {
+  WriteFence::Time now = std::chrono::hours(1);
+  WriteFence fence{{[&] { return now; }, [] { return 0; }}};
+  Counter transport;
+  TransportNetwork network(transport, &fence);
+  fence.BeginTurn();
+  EXPECT_TRUE(network.Send(SmpOf(wire::Method::kSet)).ok());
+  now += std::chrono::seconds(2);
+  EXPECT_EQ(network.Send(SmpOf(wire::Method::kSet)).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(transport.sent, 1);
+  EXPECT_TRUE(network.Send(SmpOf(wire::Method::kGet)).ok());
+  TransportNetwork unfenced(transport, nullptr);
+  EXPECT_TRUE(unfenced.Send(SmpOf(wire::Method::kSet)).ok());
+  EXPECT_EQ(transport.sent, 3);
 }
 
 }  // namespace

@@ -85,8 +85,8 @@ class EtcdTest : public ::testing::Test {
     client_ = cluster_->MakeClient();
   }
   // Of the node with this state directory.
-  absl::StatusOr<std::unique_ptr<Store>> Open(const TempDir& directory,
-                                              std::vector<std::string> endpoints = {}) {
+  absl::StatusOr<std::unique_ptr<SharedStore>> Open(const TempDir& directory,
+                                                    std::vector<std::string> endpoints = {}) {
     auto local = OpenSqliteStore(directory.path());
     if (!local.ok()) return local.status();
     ClientOptions reach = cluster_->client_options();
@@ -97,8 +97,8 @@ class EtcdTest : public ::testing::Test {
     if (!client.ok()) return client.status();
     return OpenEtcdStore(*std::move(client), *std::move(local), options_);
   }
-  std::unique_ptr<Store> MustOpen(const TempDir& directory,
-                                  std::vector<std::string> endpoints = {}) {
+  std::unique_ptr<SharedStore> MustOpen(const TempDir& directory,
+                                        std::vector<std::string> endpoints = {}) {
     auto store = Open(directory, std::move(endpoints));
     EXPECT_TRUE(store.ok()) << store.status();
     return store.ok() ? *std::move(store) : nullptr;
@@ -310,6 +310,7 @@ TEST_F(EtcdTest, AWriteThatWasReportedAsFailedIsUndoneWhereItWasCarriedOut) {
 }
 
 TEST_F(EtcdTest, IsRefusedForGoodOnceAnotherHasWritten) {
+  options_.lease = seconds(1);
   TcpProxy proxy(cluster_->endpoints()[0]);
   const auto store = MustOpen(head1_, {proxy.address()});
   ASSERT_NE(store, nullptr);
@@ -327,12 +328,52 @@ TEST_F(EtcdTest, IsRefusedForGoodOnceAnotherHasWritten) {
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_TRUE(WaitFor([&] { return absl::IsFailedPrecondition(store->writable()); }))
       << store->writable();
-  EXPECT_THAT(Message(store->writable()), HasSubstr("restart this one"));
+  EXPECT_THAT(Message(store->writable()), HasSubstr("another fabricd has written"));
   EXPECT_EQ(store->PutLids({Record(3, 12)}).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Shared().lids.size(), 2u);
+  EXPECT_TRUE(store->is_superseded());
+  EXPECT_EQ(store->epoch(), 0);
+}
+
+// Also where it may not take the epoch: one that is not master must not go on with old state.
+TEST_F(EtcdTest, IsSupersededOnceAnotherHasTheEpoch) {
+  options_.lease = seconds(1);
+  for (const bool may_take : {true, false}) {
+    TcpProxy proxy(cluster_->endpoints()[0]);
+    options_.may_take = [may_take] { return may_take; };
+    const auto store = MustOpen(head1_, {proxy.address()});
+    ASSERT_NE(store, nullptr);
+    EXPECT_NE(store->epoch(), 0);
+    proxy.Set(TcpProxy::Mode::kRefuse);
+    EXPECT_TRUE(WaitFor([&] { return store->epoch() == 0; }));
+    EXPECT_FALSE(store->is_superseded());
+    std::unique_ptr<SharedStore> other;
+    EXPECT_TRUE(WaitFor([&] {
+      auto opened = Open(head2_);
+      if (opened.ok()) other = *std::move(opened);
+      return other != nullptr;
+    }));
+    proxy.Set(TcpProxy::Mode::kPass);
+    EXPECT_TRUE(WaitFor([&] { return store->is_superseded(); })) << may_take;
+  }
+}
+
+// The only thing that still knows the state must not end.
+TEST_F(EtcdTest, IsNotSupersededWhereEtcdHasLostItsData) {
+  const auto store = MustOpen(head1_);
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(store->PutLids({Record(1, 10)}).ok());
+  ASSERT_TRUE(client_->DeleteRange(kPrefix, EndOfPrefix(kPrefix)).ok());
+  EXPECT_TRUE(WaitFor([&] { return !store->PutLids({Record(2, 11)}).ok(); }));
+  EXPECT_TRUE(WaitFor([&] {
+    return Message(store->writable()).find("has lost its data") != std::string::npos;
+  })) << store->writable();
+  EXPECT_FALSE(store->is_superseded());
+  EXPECT_EQ(LidsOf(*store), 1u);
 }
 
 TEST_F(EtcdTest, GoesOnAfterItsLeaseRanOutWhereNoOtherHasWritten) {
+  options_.lease = seconds(1);
   TcpProxy proxy(cluster_->endpoints()[0]);
   const auto store = MustOpen(head1_, {proxy.address()});
   ASSERT_NE(store, nullptr);

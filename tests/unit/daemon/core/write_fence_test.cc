@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/write_fence.h"
+
+#include <gtest/gtest.h>
+
+namespace fabricd::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class WriteFenceTest : public ::testing::Test {
+ protected:
+  WriteFence::Time now_ = seconds(100);
+  int64_t epoch_ = 7;
+  WriteFence fence_{{[this] { return now_; }, [this] { return epoch_; }}};
+};
+
+TEST_F(WriteFenceTest, IsOpenWhileTheEpochIsHeldHoweverLongATurnTakes) {
+  EXPECT_FALSE(fence_.MayWrite()) << "before the first turn";
+  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+  now_ += seconds(20);
+  EXPECT_TRUE(fence_.MayWrite());
+  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+}
+
+TEST_F(WriteFenceTest, ClosesInTheMiddleOfATurnThatWasStopped) {
+  fence_.BeginTurn();
+  now_ += seconds(20);
+  epoch_ = 0;  // Its lease is over.
+  EXPECT_FALSE(fence_.MayWrite());
+  EXPECT_EQ(fence_.BeginTurn(), seconds(20));
+  EXPECT_TRUE(fence_.MayWrite()) << "the core knows by then";
+  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+}
+
+// Another fabricd may have held it in between.
+TEST_F(WriteFenceTest, AnEpochThatWasTakenAgainIsNotTheSame) {
+  fence_.BeginTurn();
+  now_ += seconds(20);
+  epoch_ = 9;
+  EXPECT_FALSE(fence_.MayWrite());
+  EXPECT_EQ(fence_.BeginTurn(), seconds(20));
+}
+
+TEST_F(WriteFenceTest, StaysOpenWithoutEtcdWhileTurnsFollowEachOther) {
+  epoch_ = 0;
+  fence_.BeginTurn();
+  for (int i = 0; i < 10; ++i) {
+    now_ += WriteFence::kMostPause;
+    EXPECT_TRUE(fence_.MayWrite());
+    EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+  }
+  now_ += WriteFence::kMostPause + milliseconds(1);
+  EXPECT_FALSE(fence_.MayWrite());
+  EXPECT_NE(fence_.BeginTurn(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace fabricd::daemon
