@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config,
 }
 
 absl::Status App::Open(const RunOptions& run) {
-  auto state = StateOpener::Open(config_);
+  auto state = StateOpener::Open(config_, /*may_wait=*/!run.once);
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
   hosts_ = std::make_unique<HostCache>(state_->host_patterns());
@@ -168,13 +168,12 @@ absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
   progress_ = std::make_unique<ProgressReporter>(std::move(links), run.once);
   auto recorder = OpenRecorder();
   if (!recorder.ok()) return recorder.status();
+  CoreHost::Links links_of_core{*transport_, state_->store(), state_->thread(), commands_.inbox(),
+                                *publisher_};
   if (const auto* shared = state_->shared())
-    fence_.emplace(WriteFence::Clocks{store::etcd::BootTime, [shared] { return shared->epoch(); }});
-  core_ = std::make_unique<CoreHost>(
-      inputs,
-      CoreHost::Links{*transport_, state_->store(), state_->thread(), commands_.inbox(),
-                      *publisher_, fence_ ? &*fence_ : nullptr},
-      *std::move(recorder));
+    links_of_core.fence.emplace(
+        WriteFence::Clocks{store::etcd::BootTime, [shared] { return shared->epoch(); }});
+  core_ = std::make_unique<CoreHost>(inputs, std::move(links_of_core), *std::move(recorder));
   return absl::OkStatus();
 }
 
@@ -222,9 +221,15 @@ int App::Run() {
 
 // The watchdog is fed by Report(): not without a port.
 bool App::OnTurn(const sweep::Core& core) {
-  if (const absl::Status reason = EndReason(); !reason.ok()) {
-    spdlog::critical("ended: {}", Message(reason));
+  if (const absl::Status port = core_->PortStatus(); !port.ok()) {
+    spdlog::critical("ended: {}", Message(port));
     exit_code_ = 1;
+    return false;
+  }
+  if (const std::string why = WhyAgain(); !why.empty()) {
+    spdlog::warn("starting again: {}", why);
+    starts_again_ = true;
+    exit_code_ = 1;  // Of one that ends all the same.
     return false;
   }
   progress_->Report(core);
@@ -238,11 +243,16 @@ bool App::OnTurn(const sweep::Core& core) {
   return !stopping_ && !exit_code_;
 }
 
-// A fabricd that starts again reads the shared state, or waits for who has it.
-absl::Status App::EndReason() const {
+// Who starts again reads the shared state, or waits beside the one that has it.
+std::string App::WhyAgain() const {
   const auto* shared = state_->shared();
-  if (shared != nullptr && shared->is_superseded()) return state_->writable();
-  return core_->EndReason();
+  if (shared == nullptr) return "";
+  if (const auto pause = core_->pause())
+    return fmt::format(
+        "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
+        "another fabricd may be master",
+        std::chrono::floor<std::chrono::milliseconds>(*pause).count());
+  return shared->why_reopen();
 }
 
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
@@ -257,7 +267,7 @@ void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
 void App::ShutDown() {
   StopLimit limit;
   core_->CancelComputing();
-  publisher_->service_manager().Stopping();
+  if (!starts_again()) publisher_->service_manager().Stopping();
   ShowProgress("");
   commands_.inbox().Close();
   limit.At("the pages");

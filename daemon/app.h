@@ -65,6 +65,8 @@ class App final : public Backend {
   // Runs until Stop() or, with `once`, until the result is known. 0: subnet up, or stopped by
   // Stop(). 1: not up, or standby (once only); the port is lost or cannot show IsSM.
   int Run();
+  // After Run(): what this App knows is old, and another one is to take its place in this process.
+  bool starts_again() const { return starts_again_ && !stopping_; }
   // Any thread, including the signal thread.
   void Stop();
   // Backend.
@@ -123,7 +125,7 @@ class App final : public Backend {
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OnTransport(std::span<mad::Incoming> burst);
   bool OnTurn(const sweep::Core& core);
-  absl::Status EndReason() const;  // Why this process cannot go on; OK: it can.
+  std::string WhyAgain() const;  // Empty: it goes on.
   void OnView(const std::shared_ptr<const sweep::FabricView>& view);
   void ShutDown();
 
@@ -141,10 +143,10 @@ class App final : public Backend {
   std::unique_ptr<ViewPublisher> publisher_;    // Uses all above and api_.
   std::unique_ptr<ProgressReporter> progress_;
   LearnedWindow window_{[this](auto job) { return state_->Post(std::move(job)); }};
-  std::optional<WriteFence> fence_;  // Of core_; none where the state is of this node alone.
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;
+  bool starts_again_ = false;
   std::optional<int> exit_code_;
   ApiServers api_;  // Last: calls use all above.
 };

@@ -202,18 +202,20 @@ int main(int argc, char** argv) {
   fabricd::daemon::RunOptions run{arguments.once, arguments.dump_dir, arguments.accept_takeover,
                                   arguments.config_file};
   run.load_config = [&arguments](auto* faults) { return MakeJudgedConfig(arguments, faults); };
-  auto app = fabricd::daemon::App::Create(*config, run);
-  if (!app.ok()) {
-    fabricd::daemon::EndLogging();  // What was logged comes before it.
-    fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
-    return app.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
-  }
   int code = 0;
-  {
-    const SignalThread signal_thread(signals, **app);
-    code = (*app)->Run();
+  for (bool again = true; again;) {
+    auto app = fabricd::daemon::App::Create(*config, run);
+    if (!app.ok()) {
+      fabricd::daemon::EndLogging();  // What was logged comes before it.
+      fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
+      return app.status().code() == absl::StatusCode::kInvalidArgument ? kExitUsage : 1;
+    }
+    {
+      const SignalThread signal_thread(signals, **app);
+      code = (*app)->Run();
+    }
+    again = (*app)->starts_again() && !run.once;
   }
-  app->reset();
   spdlog::info("ended with {}", code);
   fabricd::daemon::EndLogging();
   return code;

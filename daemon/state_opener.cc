@@ -35,16 +35,17 @@ std::chrono::hours Hours(Duration duration) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Config& config) {
+absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Config& config,
+                                                               bool may_wait) {
   std::unique_ptr<StateOpener> state(new StateOpener());
-  FABRICD_RETURN_IF_ERROR(state->OpenStore(config));
+  FABRICD_RETURN_IF_ERROR(state->OpenStore(config, may_wait));
   FABRICD_RETURN_IF_ERROR(state->ReadFiles(config));
   FABRICD_RETURN_IF_ERROR(state->OpenRecords(config));
   return state;
 }
 
-absl::Status StateOpener::OpenStore(const config::Config& config) {
-  auto opened = daemon::OpenStore(config, [this] { return is_master_.load(); });
+absl::Status StateOpener::OpenStore(const config::Config& config, bool may_wait) {
+  auto opened = daemon::OpenStore(config, {[this] { return is_master_.load(); }, may_wait});
   if (!opened.ok()) return opened.status();
   store_ = std::move(opened->store);
   shared_ = opened->shared;
@@ -52,7 +53,7 @@ absl::Status StateOpener::OpenStore(const config::Config& config) {
   if (!known.ok()) return known.status();
   const config::ModeChoice choice =
       config::ChooseMode(config.mode, config.fabric, /*was_master=*/!known->empty());
-  mode_ = choice.mode;
+  mode_ = shared_ != nullptr && shared_->other_owner() ? SmMode::kStandby : choice.mode;
   if (!choice.warning.empty()) spdlog::warn("{}", choice.warning);
   if (config.lid.guid2lid_file.empty() || !known->empty()) return absl::OkStatus();
   return ReadGuid2Lid(config.lid.guid2lid_file);

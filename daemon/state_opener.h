@@ -41,7 +41,9 @@ struct StoredState {
 class StateOpener {
  public:
   // Errors tell operators what to do. In a mode that only reads, nothing is stored but events.
-  static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config);
+  // `may_wait`: where another fabricd has the shared state, stay in standby mode beside it.
+  static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config,
+                                                           bool may_wait = false);
 
   // What this fabricd does: by the configuration, and by what the store knows of earlier
   // mastership.
@@ -78,7 +80,7 @@ class StateOpener {
  private:
   using Job = std::function<void()>;
   StateOpener() = default;
-  absl::Status OpenStore(const config::Config& config);
+  absl::Status OpenStore(const config::Config& config, bool may_wait);
   absl::Status ReadFiles(const config::Config& config);
   absl::Status OpenRecords(const config::Config& config);
   absl::StatusOr<StoredRows> ImportClients(const config::Config& config);

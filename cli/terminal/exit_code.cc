@@ -47,6 +47,9 @@ Result ToResult(const grpc::Status& status, const std::string& server) {
     return {kUnavailable,
             fmt::format("cannot reach fabricd at {}: {}", server, status.error_message())};
   }
+  if (status.error_code() == grpc::StatusCode::CANCELLED) {
+    return {kUnavailable, fmt::format("fabricd at {} is stopping, or starts again", server)};
+  }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && reason.empty()) {
     return {kFailure, "this fabricd does not serve that call (faults need --fabric sim:…)"};
   }

@@ -41,8 +41,8 @@ absl::Status TransportNetwork::Send(mad::OutgoingMad&& mad) {
 CoreHost::CoreHost(const shell::CoreInputs& inputs, Links links,
                    std::unique_ptr<FlightRecorder> recorder)
     : inbox_(links.inbox),
-      fence_(links.fence),
-      network_(links.transport, links.fence),
+      fence_(links.fence ? std::optional<WriteFence>(*links.fence) : std::nullopt),
+      network_(links.transport, fence_ ? &*fence_ : nullptr),
       records_(links.store, [] { return WallNowMs() / 1000; }),
       executor_(links.store_thread),
       recorder_(std::move(recorder)),
@@ -53,7 +53,7 @@ CoreHost::CoreHost(const shell::CoreInputs& inputs, Links links,
 
 void CoreHost::Run(const std::function<bool(const sweep::Core&)>& turn) {
   const Instant now = ProcessClock::Now();
-  if (fence_ != nullptr) fence_->BeginTurn();
+  if (fence_) fence_->BeginTurn();
   runner_.Step(sweep::StartEvent{wall_clock_.epoch()}, now);
   runner_.CarryOut(now);
   while (turn(*core_)) Turn();
@@ -70,14 +70,8 @@ void CoreHost::Turn() {
     std::this_thread::sleep_for(kGatherTime);
     inbox_.Take(events_, SteadyClock::now());
   }
-  const auto pause = fence_ == nullptr ? std::nullopt : fence_->BeginTurn();
-  if (pause) {
-    stopped_ = Unavailable(
-        "this process was stopped for {} ms, without the epoch of the shared state at the end: "
-        "another fabricd may be master by now",
-        std::chrono::floor<std::chrono::milliseconds>(*pause).count());
-    return;
-  }
+  if (fence_) pause_ = fence_->BeginTurn();
+  if (pause_) return;
   const Instant now = ProcessClock::Now();
   if (const auto epoch = wall_clock_.Look()) runner_.Step(sweep::WallClockSet{*epoch}, now);
   for (sweep::Event& event : events_) runner_.Step(std::move(event), now);

@@ -60,7 +60,8 @@ class CoreHost {
     StoreThread& store_thread;
     Inbox& inbox;
     shell::Listener& listener;
-    WriteFence* fence = nullptr;  // Null: no other node can take over with this one's state.
+    // Of a fence; nullopt: no other node can take over with this one's state.
+    std::optional<WriteFence::Clocks> fence = std::nullopt;
   };
   // `recorder` null: nothing is recorded.
   CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
@@ -69,9 +70,11 @@ class CoreHost {
   // Runs the loop until `turn` returns false. `turn` is called before the first turn and after
   // each.
   void Run(const std::function<bool(const sweep::Core&)>& turn);
-  // Why this process has to end: TransportNetwork::PortStatus(), or it was stopped for so long that
-  // another SM may be master. The thread of Run().
-  absl::Status EndReason() const { return stopped_.ok() ? network_.PortStatus() : stopped_; }
+  // TransportNetwork::PortStatus(). The thread of Run().
+  absl::Status PortStatus() const { return network_.PortStatus(); }
+  // How long this process was stopped, if for so long that another SM may be master. The core has
+  // done nothing since. The thread of Run().
+  std::optional<WriteFence::Time> pause() const { return pause_; }
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }
@@ -84,8 +87,8 @@ class CoreHost {
   void Turn();
 
   Inbox& inbox_;
-  WriteFence* const fence_;
-  absl::Status stopped_;
+  std::optional<WriteFence> fence_;
+  std::optional<WriteFence::Time> pause_;
   TransportNetwork network_;
   shell::StoreRecords records_;
   CoreExecutor executor_;

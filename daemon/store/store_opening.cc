@@ -15,6 +15,7 @@
 #include "config/mode.h"
 #include "daemon/base/side_file.h"
 #include "store/etcd/grpc_client.h"
+#include "store/etcd/waiting_store.h"
 #include "store/sqlite_store.h"
 
 namespace fabricd::daemon {
@@ -81,8 +82,7 @@ store::etcd::EtcdStoreOptions EtcdStoreOptionsOf(const config::Config& config) {
   return options;
 }
 
-absl::StatusOr<OpenedStore> OpenStore(const config::Config& config,
-                                      std::function<bool()> may_take) {
+absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, StoreOpening how) {
   auto local = OpenLocalStore(config);
   if (!local.ok()) return local.status();
   FABRICD_RETURN_IF_ERROR(RefuseUnfinished(**local, config.state_dir));
@@ -98,9 +98,17 @@ absl::StatusOr<OpenedStore> OpenStore(const config::Config& config,
   auto client = MakeEtcdClient(config);
   if (!client.ok()) return client.status();
   store::etcd::EtcdStoreOptions options = EtcdStoreOptionsOf(config);
-  options.may_take = std::move(may_take);
-  auto opened =
-      store::etcd::OpenEtcdStore(*std::move(client), *std::move(local), std::move(options));
+  options.may_take = std::move(how.may_take);
+  auto opened = store::etcd::OpenEtcdStore(*std::move(client), *std::move(local), options);
+  if (absl::IsAborted(opened.status()) && how.may_wait) {
+    spdlog::info("{}: waiting beside it", Message(opened.status()));
+    // Both went with the first attempt.
+    local = OpenLocalStore(config);
+    if (!local.ok()) return local.status();
+    client = MakeEtcdClient(config);
+    if (!client.ok()) return client.status();
+    opened = store::etcd::OpenWaitingStore(*std::move(client), *std::move(local), options);
+  }
   if (!opened.ok()) return opened.status();
   const store::etcd::SharedStore* shared = opened->get();
   return OpenedStore{*std::move(opened), shared};

@@ -32,9 +32,14 @@ struct OpenedStore {
   std::unique_ptr<store::Store> store;
   const store::etcd::SharedStore* shared = nullptr;  // The same; null: it is of this node alone.
 };
+struct StoreOpening {
+  // Whether this fabricd may take etcd's epoch again after it has lost it; any thread.
+  std::function<bool()> may_take;
+  // Where another fabricd has the epoch, open a store that waits for it. Else that is ABORTED.
+  bool may_wait = false;
+};
 // As `store` says. FAILED_PRECONDITION: it says sqlite, and the state directory has a copy of what
 // is in etcd, which may be old. INVALID_ARGUMENT: it says etcd, and the mode is not manage.
-// `may_take`: whether this fabricd may take etcd's epoch again after it has lost it; any thread.
-absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, std::function<bool()> may_take);
+absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, StoreOpening how);
 
 }  // namespace fabricd::daemon

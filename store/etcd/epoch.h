@@ -22,6 +22,12 @@ namespace fabricd::store::etcd {
 // Time since boot, sleep included.
 std::chrono::nanoseconds BootTime();
 
+// Who has it.
+struct EpochOwner {
+  std::string name;  // "head1 pid 4711"
+  friend bool operator==(const EpochOwner&, const EpochOwner&) = default;
+};
+
 class Epoch {
  public:
   // `client` must outlive this.

@@ -14,6 +14,7 @@
 #include "common/number_text.h"
 #include "common/status.h"
 #include "store/contents.h"
+#include "store/etcd/node_part.h"
 #include "store/etcd/shared_rows.h"
 #include "store/hold_text.h"
 #include "store/lid_index.h"
@@ -37,15 +38,15 @@ absl::StatusOr<std::string> InstanceOf(Store& local) {
   return made;
 }
 
-class EtcdStore final : public SharedStore {
+class EtcdStore final : public NodePart {
  public:
   EtcdStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local, EtcdStoreOptions options,
             const std::string& instance)
-      : options_(std::move(options)),
+      : NodePart(std::move(local)),
+        options_(std::move(options)),
         client_(std::move(client)),
         shared_(*client_, {options_.prefix, instance, options_.name, options_.lease}),
-        epoch_(shared_.epoch()),
-        local_(std::move(local)) {}
+        epoch_(shared_.epoch()) {}
   ~EtcdStore() override {
     {
       MutexLock lock(wake_mutex_);
@@ -59,7 +60,11 @@ class EtcdStore final : public SharedStore {
   absl::Status Open();
 
   int64_t epoch() const override { return epoch_.revision(); }
-  bool is_superseded() const override { return is_superseded_; }
+  std::string why_reopen() const override {
+    if (!is_superseded_) return "";
+    const absl::Status status = writable();
+    return status.ok() ? "another fabricd has the epoch" : Message(status);
+  }
 
   absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
     auto contents = All();
@@ -84,40 +89,6 @@ class EtcdStore final : public SharedStore {
   absl::Status writable() const override {
     MutexLock lock(why_mutex_);
     return why_not_;
-  }
-
-  // Of this node.
-  absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
-    MutexLock lock(local_mutex_);
-    return local_->AppendEvents(records);
-  }
-  absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
-    MutexLock lock(local_mutex_);
-    return local_->TrimEvents(keep, since_ms);
-  }
-  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
-    MutexLock lock(local_mutex_);
-    return local_->ListEvents(query);
-  }
-  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
-    MutexLock lock(local_mutex_);
-    return local_->AppendAudit(records);
-  }
-  absl::Status TrimAudit(size_t keep, int64_t since_ms) override {
-    MutexLock lock(local_mutex_);
-    return local_->TrimAudit(keep, since_ms);
-  }
-  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override {
-    MutexLock lock(local_mutex_);
-    return local_->ListAudit(query);
-  }
-  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
-    MutexLock lock(local_mutex_);
-    return local_->GetMeta(key);
-  }
-  absl::Status PutMeta(const std::string& key, const std::string& value) override {
-    MutexLock lock(local_mutex_);
-    return local_->PutMeta(key, value);
   }
 
  private:
@@ -152,9 +123,6 @@ class EtcdStore final : public SharedStore {
   mutable Mutex why_mutex_;
   absl::Status why_not_ FABRICD_GUARDED_BY(why_mutex_);  // Writes are refused; OK: they are not.
 
-  Mutex local_mutex_;
-  const std::unique_ptr<Store> local_;
-
   Mutex wake_mutex_;
   Condition wake_;
   bool stopping_ FABRICD_GUARDED_BY(wake_mutex_) = false;
@@ -165,24 +133,16 @@ class EtcdStore final : public SharedStore {
 // ---- opening
 
 absl::Status EtcdStore::Open() {
-  const auto known = local_->GetMeta(kCopyKey);
-  if (!known.ok()) return known.status();
-  const std::string mark = known->value_or("");
-  const auto copy = ReadContents(*local_);
+  const auto copy = ReadLocalCopy(*local_);
   if (!copy.ok()) return copy.status();
-  if (mark.empty() && !copy->empty())
-    return FailedPrecondition(
-        "the state directory has state of its own ({}), which etcd would hide: `fabricd store "
-        "migrate --to etcd` takes it there; or use another state directory",
-        CountText(*copy));
   {
     MutexLock lock(mutex_);
     const absl::Status attached = shared_.Attach(std::nullopt);
     if (absl::IsUnavailable(attached)) {
-      FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, *copy, mark));
+      FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
     } else {
       FABRICD_RETURN_IF_ERROR(attached);
-      FABRICD_RETURN_IF_ERROR(AdoptShared(*copy, !mark.empty()));
+      FABRICD_RETURN_IF_ERROR(AdoptShared(copy->contents, !copy->mark.empty()));
     }
   }
   thread_ = std::thread([this] { Run(); });
@@ -218,8 +178,7 @@ absl::Status EtcdStore::AdoptShared(const Contents& copy, bool is_copy) {
   rows_ = *std::move(loaded);
   lids_ = LidIndex(contents->lids);
   last_write_ = shared_.sequence();
-  FABRICD_RETURN_IF_ERROR(WriteChanges(*local_, Difference(Flatten(copy), rows_)));
-  return local_->PutMeta(kCopyKey, CopyMark(options_.prefix, last_write_));
+  return WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_);
 }
 
 // ---- writes

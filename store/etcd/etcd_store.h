@@ -6,7 +6,8 @@
 // While etcd cannot be reached, or the epoch is not held, writes are refused at once with
 // UNAVAILABLE, and reads answer from memory. A thread keeps the lease alive and tries to take the
 // epoch again; then writes are possible again without a restart, unless another fabricd has written
-// meanwhile, or has the epoch: what this process knows is old then, and it has to end.
+// meanwhile, or has the epoch: what this process knows is old then, and the store has to be opened
+// again.
 //
 // A write that failed because etcd did not answer may have reached it. Before the next write, and
 // with a new epoch, its rows are written again as they were before it.
@@ -15,11 +16,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <absl/status/statusor.h>
 
 #include "store/etcd/client.h"
+#include "store/etcd/epoch.h"
 #include "store/store.h"
 
 namespace fabricd::store::etcd {
@@ -40,9 +43,12 @@ class SharedStore : public Store {
   // The number of the epoch that is held; 0: none, or its lease is over by CLOCK_BOOTTIME. Any
   // thread; never waits for etcd.
   virtual int64_t epoch() const = 0;
-  // Another fabricd has the epoch, or has written since this one has read: what this process knows
-  // is old, for good. Any thread; as far as etcd has said.
-  virtual bool is_superseded() const = 0;
+  // Why what this process knows is old, for good, so that the store has to be opened again: another
+  // fabricd has the epoch, or has written since this one has read; or (waiting_store.h) the epoch
+  // may be taken. Empty: it is not. Any thread; as far as etcd has said.
+  virtual std::string why_reopen() const = 0;
+  // The owner of the epoch where this process only waits for it. Any thread.
+  virtual std::optional<EpochOwner> other_owner() const { return std::nullopt; }
 };
 
 // What the local store says of itself, in a named value (GetMeta): that it is a copy of what is

@@ -189,18 +189,36 @@ absl::StatusOr<FlatRows> SharedRows::Load() {
   return rows;
 }
 
-absl::StatusOr<FlatRows> SharedRows::Read(Client& client, const std::string& prefix) {
-  auto read = RangeAll(client, {prefix, EndOfPrefix(prefix)});
+absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std::string& prefix,
+                                                       const std::string& begin) {
+  auto read = RangeAll(client, {begin, EndOfPrefix(begin)});
   if (!read.ok()) return read.status();
   const auto control = ControlOf(read->kvs, prefix);
   if (!control.ok()) return control.status();
   if (control->schema.mod_revision == 0) return NotFound("etcd {}: nothing is there", prefix);
+  View view;
+  view.sequence = control->sequence.value;
+  if (control->epoch.mod_revision != 0) view.owner = EpochOwner{NameOf(control->epoch.value)};
   const std::string data = DataPrefix(prefix);
-  FlatRows rows;
   for (KeyValue& kv : read->kvs)
-    if (kv.key.starts_with(data)) rows[kv.key.substr(data.size())] = std::move(kv.value);
-  if (control->commit.mod_revision != 0) Apply(control->batch, rows);
-  return rows;
+    if (kv.key.starts_with(data)) view.rows[kv.key.substr(data.size())] = std::move(kv.value);
+  if (control->commit.mod_revision != 0) Apply(control->batch, view.rows);
+  return view;
+}
+
+absl::StatusOr<SharedRows::View> SharedRows::ReadView(Client& client, const std::string& prefix) {
+  return ReadBelow(client, prefix, prefix);
+}
+
+absl::StatusOr<SharedRows::View> SharedRows::ReadControl(Client& client,
+                                                         const std::string& prefix) {
+  return ReadBelow(client, prefix, prefix + "control/");
+}
+
+absl::StatusOr<FlatRows> SharedRows::Read(Client& client, const std::string& prefix) {
+  auto view = ReadView(client, prefix);
+  if (!view.ok()) return view.status();
+  return std::move(view->rows);
 }
 
 SharedRows::Result SharedRows::Write(const FlatChanges& changes) {

@@ -88,9 +88,20 @@ class SharedRows {
   // Reads without the epoch, for exports. UNAVAILABLE, DATA_LOSS, FAILED_PRECONDITION (newer
   // schema), NOT_FOUND (nothing is there).
   static absl::StatusOr<FlatRows> Read(Client& client, const std::string& prefix);
+  struct View {
+    FlatRows rows;
+    std::string sequence;
+    std::optional<EpochOwner> owner;
+  };
+  // All of one revision. Errors as Read().
+  static absl::StatusOr<View> ReadView(Client& client, const std::string& prefix);
+  // The same without rows.
+  static absl::StatusOr<View> ReadControl(Client& client, const std::string& prefix);
 
  private:
   struct Control;
+  static absl::StatusOr<View> ReadBelow(Client& client, const std::string& prefix,
+                                        const std::string& begin);
   static absl::StatusOr<Control> ControlOf(const std::vector<KeyValue>& kvs,
                                            const std::string& prefix);
   absl::StatusOr<Control> Look(const std::optional<std::string>& expected);

@@ -24,7 +24,7 @@ store: %s
 etcd: {endpoints: [%s], lease: 2s, timeout: 1s}
 telemetry: {enabled: false}
 """
-FAILED, UNAVAILABLE = 1, 4
+FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
 
 
 def free_addresses(count):
@@ -74,22 +74,22 @@ class Shared(ibsim.Case):
     def config(self, store="etcd"):
         return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients))
 
-    def start_when_free(self, node, **where):
-        """As systemd does: again and again, until the other node's lease is over."""
-        deadline = time.monotonic() + ibsim.PATIENCE
-        while time.monotonic() < deadline:
-            node.start(**where)
-            node.log.wait_for("subnet up|another fabricd uses it")
-            if "another fabricd uses it" not in node.log.text():
-                return
-            self.assertEqual(node.process.wait(), FAILED)
-        self.fail("the epoch does not end")
+    def start_waiting(self, node, **where):
+        """Beside the node that has the state: it reads, and refuses what changes it."""
+        node.start(**where)
+        node.wait_for("mode=standby")
+        self.assertEqual(self.held(node), [self.host])
+        output = self.cordon(node, self.host, code=REFUSED)
+        self.assertIn("standby", output)
 
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
 
     def held(self, node):
-        return sorted(hold["target"]["name"] for hold in node.ask("get", "holds")["holds"])
+        # A node that is not master says so first.
+        text = node.ctl("get", "holds", "-o", "json")
+        holds = json.loads(text[text.index("{"):])["holds"]
+        return sorted(hold["target"]["name"] for hold in holds)
 
     def lids_of(self, node):
         return {end["guid"]: end["lid"] for each in node.ask("get", "nodes")["nodes"]
@@ -119,12 +119,14 @@ class Nodes(Shared):
     def test_state_outlives_its_node(self):
         self.bring_up(self.head1)
         hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
-        self.cordon(self.head1, hosts[0])
+        self.host = hosts[0]
+        self.cordon(self.head1, self.host)
         lids = self.lids_of(self.head1)
         output = self.head2.once(code=FAILED, fabric=FABRIC)
         self.assertRegex(output, r"another fabricd uses it: \S+ pid %d" % self.head1.process.pid)
+        self.start_waiting(self.head2, fabric=FABRIC)
         self.head1.kill()
-        self.start_when_free(self.head2, fabric=FABRIC)
+        self.head2.wait_for("subnet_up")
         self.assertEqual(self.held(self.head2), [hosts[0]])
         self.assertEqual(self.lids_of(self.head2), lids)
         self.cordon(self.head2, hosts[1])
@@ -225,37 +227,44 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.host = self.head1.ask("get", "hosts")["hosts"][-1]["name"]
         self.cordon(self.head1, self.host)
         self.before = self.lids()
+        self.start_waiting(self.head2, environment=self.oracle.environment(
+            self.sim, THEIRS, self.path("trace2")))
 
-    def take_over(self):
-        self.start_when_free(self.head2,
-                             environment=self.oracle.environment(self.sim, THEIRS, self.path("trace2")))
-        self.head2.wait_for("subnet_up")
-        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
-        self.assertEqual(self.held(self.head2), [self.host])
+    def wait_for_takeover(self, by, guid):
+        by.wait_for("subnet_up")
+        self.assertEqual(self.sminfo(), (guid, "MASTER"))
+        self.assertEqual(self.held(by), [self.host])
         self.assertEqual(self.lids(), self.before)
 
     def test_a_takeover_of_an_unchanged_fabric_names_the_new_master_and_no_more(self):
+        self.assertEqual(self.oracle.sets(self.path("trace2")), [])
         self.head1.kill()
-        self.take_over()
+        self.wait_for_takeover(self.head2, THEIR_GUID)
         self.assertEqual({attribute for attribute, _, _, _ in self.oracle.sets(self.path("trace2"))},
                          {"PortInfo"})
         fields = {field for _, _, changed in self.oracle.port_changes(self.path("trace2"))
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
 
-    def test_a_master_that_was_stopped_writes_nothing_and_ends(self):
+    def test_a_master_that_was_stopped_writes_nothing_and_waits(self):
         self.head1.process.send_signal(signal.SIGSTOP)
         # A change for it to act on when it goes on: the trap waits in its socket.
         self.sim.console('Unlink "S-0002c90100000000"[5]')
-        self.take_over()
+        self.wait_for_takeover(self.head2, THEIR_GUID)
         last = max(mad.n for mad in self.oracle.read(self.path("trace1")).mads)
         self.head1.process.send_signal(signal.SIGCONT)
-        self.assertEqual(self.head1.process.wait(ibsim.PATIENCE), FAILED)
-        self.assertRegex(self.head1.log.text(), r"was stopped for \d+ ms")
+        self.head1.log.wait_for(r"starting again: this process was stopped for \d+ ms")
+        self.head1.log.wait_for("another fabricd uses it.*: waiting beside it")
+        self.head1.wait_for("mode=standby")
         # Three may have passed the check before.
         self.assertLessEqual(len(self.oracle.sets(self.path("trace1"), since=last)), 3)
         self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
-        self.cordon(self.head2, self.head2.ask("get", "hosts")["hosts"][0]["name"])
+        self.host2 = self.head2.ask("get", "hosts")["hosts"][0]["name"]
+        self.cordon(self.head2, self.host2)
+        # And back, with what was changed meanwhile.
+        self.head2.kill()
+        self.head1.wait_for("subnet_up")
+        self.assertEqual(self.held(self.head1), sorted([self.host, self.host2]))
 
 
 if __name__ == "__main__":

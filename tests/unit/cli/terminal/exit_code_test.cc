@@ -17,6 +17,7 @@ TEST(ExitCodeTest, OneForEachClass) {
   EXPECT_EQ(CodeOf(grpc::StatusCode::NOT_FOUND), 3);
   EXPECT_EQ(CodeOf(grpc::StatusCode::UNAVAILABLE), 4);
   EXPECT_EQ(CodeOf(grpc::StatusCode::DEADLINE_EXCEEDED), 4);
+  EXPECT_EQ(CodeOf(grpc::StatusCode::CANCELLED), 4);  // A daemon that stops.
   EXPECT_EQ(CodeOf(grpc::StatusCode::PERMISSION_DENIED), 5);
   EXPECT_EQ(CodeOf(grpc::StatusCode::UNAUTHENTICATED), 5);
   EXPECT_EQ(CodeOf(grpc::StatusCode::FAILED_PRECONDITION), 6);

@@ -2,64 +2,23 @@
 // The store of several nodes, and what it does while etcd does not.
 #include "store/etcd/etcd_store.h"
 
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "common/status.h"
-#include "store/contents.h"
 #include "store/etcd/batch_text.h"
-#include "store/etcd/grpc_client.h"
-#include "store/etcd/shared_rows.h"
-#include "store/sqlite_store.h"
-#include "tests/support/etcd.h"
-#include "tests/support/tcp_proxy.h"
-#include "tests/unit/store/temp_dir.h"
+#include "tests/unit/store/etcd/etcd_fixture.h"
 
 namespace fabricd::store::etcd {
 namespace {
 
-using fabricd::support::EtcdCluster;
 using fabricd::support::TcpProxy;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kPrefix[] = "/fabricd/";
-
-LidRecord Record(uint64_t guid, uint16_t lid) { return LidRecord{Guid(guid), Lid(lid), 0, 0}; }
-
-std::vector<LidRecord> ManyRecords(uint16_t count) {
-  std::vector<LidRecord> records;
-  for (uint16_t lid = 1; lid <= count; ++lid) records.push_back(Record(0x1000u + lid, lid));
-  return records;
-}
-
 FlatChanges ManyChanges(size_t count, const std::string& value) {
   FlatChanges changes;
   for (size_t i = 0; i < count; ++i) changes["row/many/" + std::to_string(i)] = value;
   return changes;
-}
-
-bool WaitFor(const std::function<bool()>& holds) {
-  const auto end = Clock::now() + seconds(20);
-  while (!holds()) {
-    if (Clock::now() > end) return false;
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  return true;
 }
 
 TEST(BatchText, ChangesComeBackFromTheirParts) {
@@ -75,58 +34,6 @@ TEST(BatchText, ChangesComeBackFromTheirParts) {
   EXPECT_FALSE(DecodeChanges("x", read));
   EXPECT_THAT(EncodeChanges({}, 100), IsEmpty());
 }
-
-class EtcdTest : public ::testing::Test {
- protected:
-  explicit EtcdTest(size_t members = 1) : members_(members) {}
-  void SetUp() override {
-    if (!fabricd::support::HaveEtcd()) GTEST_SKIP() << "no etcd and etcdctl: tools/deps";
-    cluster_ = &EtcdCluster::Shared(members_);
-    client_ = cluster_->MakeClient();
-  }
-  // Of the node with this state directory.
-  absl::StatusOr<std::unique_ptr<SharedStore>> Open(const TempDir& directory,
-                                                    std::vector<std::string> endpoints = {}) {
-    auto local = OpenSqliteStore(directory.path());
-    if (!local.ok()) return local.status();
-    ClientOptions reach = cluster_->client_options();
-    if (!endpoints.empty()) reach.endpoints = std::move(endpoints);
-    reach.timeout = timeout_;
-    reach.attempt_timeout = timeout_ / 2;
-    auto client = MakeGrpcClient(reach);
-    if (!client.ok()) return client.status();
-    return OpenEtcdStore(*std::move(client), *std::move(local), options_);
-  }
-  std::unique_ptr<SharedStore> MustOpen(const TempDir& directory,
-                                        std::vector<std::string> endpoints = {}) {
-    auto store = Open(directory, std::move(endpoints));
-    EXPECT_TRUE(store.ok()) << store.status();
-    return store.ok() ? *std::move(store) : nullptr;
-  }
-  static size_t LidsOf(Store& store) {
-    const auto lids = store.LoadLids();
-    EXPECT_TRUE(lids.ok()) << lids.status();
-    return lids.ok() ? lids->size() : 0;
-  }
-  // What another node would find.
-  Contents Shared() {
-    const auto rows = SharedRows::Read(*client_, kPrefix);
-    EXPECT_TRUE(rows.ok()) << rows.status();
-    const auto contents = Unflatten(rows.value_or(FlatRows()), "etcd");
-    EXPECT_TRUE(contents.ok()) << contents.status();
-    return contents.value_or(Contents());
-  }
-
-  const size_t members_;
-  milliseconds timeout_{600};
-  EtcdStoreOptions options_{.name = "node",
-                            .lease = seconds(2),
-                            .retry = milliseconds(50),
-                            .copy_after = milliseconds(10)};
-  TempDir head1_, head2_;
-  EtcdCluster* cluster_ = nullptr;
-  std::unique_ptr<Client> client_;
-};
 
 TEST_F(EtcdTest, OnlyOneFabricdHasTheEpoch) {
   options_.name = "head1 pid 17";
@@ -307,97 +214,6 @@ TEST_F(EtcdTest, AWriteThatWasReportedAsFailedIsUndoneWhereItWasCarriedOut) {
   EXPECT_TRUE(WaitFor([&] { return store->writable().ok(); })) << store->writable();
   EXPECT_EQ(Shared().rows, (StoredRows{{{"a", "1"}, "old"}}));
   EXPECT_EQ(*store->LoadRows(), (StoredRows{{{"a", "1"}, "old"}}));
-}
-
-TEST_F(EtcdTest, IsRefusedForGoodOnceAnotherHasWritten) {
-  options_.lease = seconds(1);
-  TcpProxy proxy(cluster_->endpoints()[0]);
-  const auto store = MustOpen(head1_, {proxy.address()});
-  ASSERT_NE(store, nullptr);
-  ASSERT_TRUE(store->PutLids({Record(1, 10)}).ok());
-  // A partition: the lease runs out, and the other node takes the epoch.
-  proxy.Set(TcpProxy::Mode::kRefuse);
-  std::unique_ptr<Store> other;
-  EXPECT_TRUE(WaitFor([&] {
-    auto opened = Open(head2_);
-    if (opened.ok()) other = *std::move(opened);
-    return other != nullptr;
-  }));
-  ASSERT_NE(other, nullptr);
-  ASSERT_TRUE(other->PutLids({Record(2, 11)}).ok());
-  proxy.Set(TcpProxy::Mode::kPass);
-  EXPECT_TRUE(WaitFor([&] { return absl::IsFailedPrecondition(store->writable()); }))
-      << store->writable();
-  EXPECT_THAT(Message(store->writable()), HasSubstr("another fabricd has written"));
-  EXPECT_EQ(store->PutLids({Record(3, 12)}).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Shared().lids.size(), 2u);
-  EXPECT_TRUE(store->is_superseded());
-  EXPECT_EQ(store->epoch(), 0);
-}
-
-// Also where it may not take the epoch: one that is not master must not go on with old state.
-TEST_F(EtcdTest, IsSupersededOnceAnotherHasTheEpoch) {
-  options_.lease = seconds(1);
-  for (const bool may_take : {true, false}) {
-    TcpProxy proxy(cluster_->endpoints()[0]);
-    options_.may_take = [may_take] { return may_take; };
-    const auto store = MustOpen(head1_, {proxy.address()});
-    ASSERT_NE(store, nullptr);
-    EXPECT_NE(store->epoch(), 0);
-    proxy.Set(TcpProxy::Mode::kRefuse);
-    EXPECT_TRUE(WaitFor([&] { return store->epoch() == 0; }));
-    EXPECT_FALSE(store->is_superseded());
-    std::unique_ptr<SharedStore> other;
-    EXPECT_TRUE(WaitFor([&] {
-      auto opened = Open(head2_);
-      if (opened.ok()) other = *std::move(opened);
-      return other != nullptr;
-    }));
-    proxy.Set(TcpProxy::Mode::kPass);
-    EXPECT_TRUE(WaitFor([&] { return store->is_superseded(); })) << may_take;
-  }
-}
-
-// The only thing that still knows the state must not end.
-TEST_F(EtcdTest, IsNotSupersededWhereEtcdHasLostItsData) {
-  const auto store = MustOpen(head1_);
-  ASSERT_NE(store, nullptr);
-  ASSERT_TRUE(store->PutLids({Record(1, 10)}).ok());
-  ASSERT_TRUE(client_->DeleteRange(kPrefix, EndOfPrefix(kPrefix)).ok());
-  EXPECT_TRUE(WaitFor([&] { return !store->PutLids({Record(2, 11)}).ok(); }));
-  EXPECT_TRUE(WaitFor([&] {
-    return Message(store->writable()).find("has lost its data") != std::string::npos;
-  })) << store->writable();
-  EXPECT_FALSE(store->is_superseded());
-  EXPECT_EQ(LidsOf(*store), 1u);
-}
-
-TEST_F(EtcdTest, GoesOnAfterItsLeaseRanOutWhereNoOtherHasWritten) {
-  options_.lease = seconds(1);
-  TcpProxy proxy(cluster_->endpoints()[0]);
-  const auto store = MustOpen(head1_, {proxy.address()});
-  ASSERT_NE(store, nullptr);
-  ASSERT_TRUE(store->PutLids({Record(1, 10)}).ok());
-  proxy.Set(TcpProxy::Mode::kRefuse);
-  EXPECT_TRUE(WaitFor([&] { return client_->Range({"/fabricd/control/epoch"})->kvs.empty(); }));
-  proxy.Set(TcpProxy::Mode::kPass);
-  EXPECT_TRUE(WaitFor([&] { return store->writable().ok(); })) << store->writable();
-  EXPECT_TRUE(store->PutLids({Record(2, 11)}).ok());
-}
-
-TEST_F(EtcdTest, WaitsWithTheEpochWhileItMayNotTakeIt) {
-  std::atomic<bool> is_master = true;
-  options_.may_take = [&] { return is_master.load(); };
-  const auto store = MustOpen(head1_);
-  ASSERT_NE(store, nullptr);
-  is_master = false;
-  cluster_->Kill(0);
-  EXPECT_TRUE(WaitFor([&] { return !store->writable().ok(); }));
-  cluster_->Start(0);
-  EXPECT_TRUE(WaitFor(
-      [&] { return Message(store->writable()).find("is not the master") != std::string::npos; }));
-  is_master = true;
-  EXPECT_TRUE(WaitFor([&] { return store->writable().ok(); }));
 }
 
 TEST_F(EtcdTest, StartsWithItsCopyWhileEtcdIsAway) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/etcd/node_part.h"
+
+#include "common/status.h"
+
+namespace fabricd::store::etcd {
+
+absl::StatusOr<LocalCopy> ReadLocalCopy(Store& local) {
+  const auto mark = local.GetMeta(kCopyKey);
+  if (!mark.ok()) return mark.status();
+  auto contents = ReadContents(local);
+  if (!contents.ok()) return contents.status();
+  LocalCopy copy{mark->value_or(""), *std::move(contents)};
+  if (copy.mark.empty() && !copy.contents.empty())
+    return FailedPrecondition(
+        "the state directory has state of its own ({}), which etcd would hide: `fabricd store "
+        "migrate --to etcd` takes it there; or use another state directory",
+        CountText(copy.contents));
+  return copy;
+}
+
+absl::Status WriteLocalCopy(Store& local, const FlatRows& before, const FlatRows& rows,
+                            const std::string& prefix, const std::string& sequence) {
+  FABRICD_RETURN_IF_ERROR(WriteChanges(local, Difference(before, rows)));
+  // Behind the rows: a copy that has more than its mark says is only taken for an older one.
+  return local.PutMeta(kCopyKey, CopyMark(prefix, sequence));
+}
+
+}  // namespace fabricd::store::etcd

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal: the part of a shared store that each node has for itself, in its local store: named
+// values, events, the audit log, and a copy of what is in etcd.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/mutex.h"
+#include "store/contents.h"
+#include "store/etcd/etcd_store.h"
+
+namespace fabricd::store::etcd {
+
+struct LocalCopy {
+  std::string mark;  // CopyMark(); empty: there is no copy.
+  Contents contents;
+};
+// FAILED_PRECONDITION: the local store has state of its own, which etcd would hide.
+absl::StatusOr<LocalCopy> ReadLocalCopy(Store& local);
+// Makes `local` the copy of `rows`, which are what etcd has below `prefix` after the write
+// `sequence`. `before`: what the copy has.
+absl::Status WriteLocalCopy(Store& local, const FlatRows& before, const FlatRows& rows,
+                            const std::string& prefix, const std::string& sequence);
+
+class NodePart : public SharedStore {
+ public:
+  explicit NodePart(std::unique_ptr<Store> local) : local_(std::move(local)) {}
+
+  absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
+    MutexLock lock(local_mutex_);
+    return local_->AppendEvents(records);
+  }
+  absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
+    MutexLock lock(local_mutex_);
+    return local_->TrimEvents(keep, since_ms);
+  }
+  absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
+    MutexLock lock(local_mutex_);
+    return local_->ListEvents(query);
+  }
+  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
+    MutexLock lock(local_mutex_);
+    return local_->AppendAudit(records);
+  }
+  absl::Status TrimAudit(size_t keep, int64_t since_ms) override {
+    MutexLock lock(local_mutex_);
+    return local_->TrimAudit(keep, since_ms);
+  }
+  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override {
+    MutexLock lock(local_mutex_);
+    return local_->ListAudit(query);
+  }
+  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
+    MutexLock lock(local_mutex_);
+    return local_->GetMeta(key);
+  }
+  absl::Status PutMeta(const std::string& key, const std::string& value) override {
+    MutexLock lock(local_mutex_);
+    return local_->PutMeta(key, value);
+  }
+
+ protected:
+  Mutex local_mutex_;
+  const std::unique_ptr<Store> local_;
+};
+
+}  // namespace fabricd::store::etcd

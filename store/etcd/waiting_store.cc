@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/etcd/waiting_store.h"
+
+#include <thread>
+#include <utility>
+
+#include "common/status.h"
+#include "store/etcd/epoch.h"
+#include "store/etcd/node_part.h"
+#include "store/etcd/shared_rows.h"
+
+namespace fabricd::store::etcd {
+namespace {
+
+class WaitingStore final : public NodePart {
+ public:
+  WaitingStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local,
+               EtcdStoreOptions options)
+      : NodePart(std::move(local)), options_(std::move(options)), client_(std::move(client)) {}
+  ~WaitingStore() override {
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.NotifyOne();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  absl::Status Open() {
+    const auto copy = ReadLocalCopy(*local_);
+    if (!copy.ok()) return copy.status();
+    rows_ = Flatten(copy->contents);
+    FABRICD_RETURN_IF_ERROR(Refresh());
+    thread_ = std::thread([this] { Run(); });
+    return absl::OkStatus();
+  }
+
+  int64_t epoch() const override { return 0; }
+  std::string why_reopen() const override {
+    MutexLock lock(mutex_);
+    return why_reopen_;
+  }
+  std::optional<EpochOwner> other_owner() const override {
+    MutexLock lock(mutex_);
+    return owner_;
+  }
+
+  absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
+    MutexLock lock(local_mutex_);
+    return local_->LoadLids();
+  }
+  absl::StatusOr<policy::StoredHolds> LoadHolds() override {
+    MutexLock lock(local_mutex_);
+    return local_->LoadHolds();
+  }
+  absl::StatusOr<StoredRows> LoadRows() override {
+    MutexLock lock(local_mutex_);
+    return local_->LoadRows();
+  }
+  absl::Status PutLids(const std::vector<LidRecord>&) override { return Refusal(); }
+  absl::Status RemoveLids(const std::vector<Guid>&) override { return Refusal(); }
+  absl::Status ChangeHolds(const std::vector<policy::Hold>&,
+                           const std::vector<uint64_t>&) override {
+    return Refusal();
+  }
+  absl::Status ChangeRows(const RowChanges&) override { return Refusal(); }
+
+ private:
+  absl::Status Refusal() const {
+    MutexLock lock(mutex_);
+    return FailedPrecondition("etcd {}: another fabricd uses it: {}", options_.prefix, owner_.name);
+  }
+
+  // Reads everything, and writes it to the copy.
+  absl::Status Refresh() {
+    auto view = SharedRows::ReadView(*client_, options_.prefix);
+    if (!view.ok()) return view.status();
+    const auto contents = Unflatten(view->rows, "etcd " + options_.prefix);
+    if (!contents.ok()) return contents.status();
+    {
+      MutexLock lock(local_mutex_);
+      FABRICD_RETURN_IF_ERROR(
+          WriteLocalCopy(*local_, rows_, view->rows, options_.prefix, view->sequence));
+    }
+    rows_ = std::move(view->rows);
+    sequence_ = view->sequence;
+    answered_ = BootTime();
+    MutexLock lock(mutex_);
+    if (view->owner) owner_ = *view->owner;
+    return absl::OkStatus();
+  }
+
+  void Run() {
+    while (true) {
+      {
+        MutexLock lock(mutex_);
+        wake_.WaitFor(lock, options_.retry,
+                      [this]() FABRICD_REQUIRES(mutex_) { return stopping_; });
+        if (stopping_ || !why_reopen_.empty()) return;
+      }
+      std::string why = Look();
+      MutexLock lock(mutex_);
+      why_reopen_ = std::move(why);
+    }
+  }
+
+  // Why the wait is over; empty: it is not.
+  std::string Look() {
+    const auto control = SharedRows::ReadControl(*client_, options_.prefix);
+    if (!control.ok()) {
+      // Where etcd answers, but with what cannot be used, the next attempt to open it says why.
+      if (absl::IsUnavailable(control.status()) && BootTime() - answered_ < options_.lease)
+        return "";
+      return Message(control.status());
+    }
+    answered_ = BootTime();
+    if (!control->owner) return fmt::format("etcd {}: nobody has the epoch", options_.prefix);
+    {
+      MutexLock lock(mutex_);
+      owner_ = *control->owner;
+    }
+    // What could not be read or written now is tried again next time.
+    if (control->sequence != sequence_) (void)Refresh();
+    return "";
+  }
+
+  const EtcdStoreOptions options_;
+  const std::unique_ptr<Client> client_;
+  // Of Open(), then of the thread.
+  FlatRows rows_;  // Of the copy.
+  std::string sequence_;
+  std::chrono::nanoseconds answered_{};
+
+  mutable Mutex mutex_;
+  Condition wake_;
+  bool stopping_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::string why_reopen_ FABRICD_GUARDED_BY(mutex_);
+  EpochOwner owner_ FABRICD_GUARDED_BY(mutex_);  // The last one.
+  std::thread thread_;                           // Last: it uses all of the above.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SharedStore>> OpenWaitingStore(std::unique_ptr<Client> client,
+                                                              std::unique_ptr<Store> local,
+                                                              EtcdStoreOptions options) {
+  auto store =
+      std::make_unique<WaitingStore>(std::move(client), std::move(local), std::move(options));
+  FABRICD_RETURN_IF_ERROR(store->Open());
+  return std::unique_ptr<SharedStore>(std::move(store));
+}
+
+}  // namespace fabricd::store::etcd
