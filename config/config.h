@@ -24,6 +24,7 @@ struct Etcd {
   std::string prefix = "/fabricd/";
   std::string tls_ca, tls_cert, tls_key;  // Empty: no TLS.
   std::string user, password_file;
+  std::string advertise;  // Where clients reach our API; empty: not known to other nodes.
   // Whole seconds.
   Duration lease = std::chrono::seconds(5);
   Duration timeout = std::chrono::seconds(3);

@@ -49,6 +49,7 @@ void VisitStoreKeys(Visitor& visitor, C& c) {
   visitor.Text("etcd.tls_key", kRestart, c.etcd.tls_key);
   visitor.Text("etcd.user", kRestart, c.etcd.user);
   visitor.Text("etcd.password_file", kRestart, c.etcd.password_file);
+  visitor.Text("etcd.advertise", kRestart, c.etcd.advertise);
   visitor.Time("etcd.lease", kRestart, c.etcd.lease, TimeRange{seconds(2), seconds(60)});
   visitor.Time("etcd.timeout", kRestart, c.etcd.timeout, TimeRange{milliseconds(500), seconds(30)});
 }

@@ -96,6 +96,10 @@ class Validator {
             "is needed with etcd.tls_cert");
     Require(etcd.user.empty() == etcd.password_file.empty(), {"etcd.password_file", "etcd.user"},
             "is needed with etcd.user, and only then");
+    Require(etcd.advertise.empty() || StartsWith(etcd.advertise, "unix:/") ||
+                ParseHostPort(etcd.advertise),
+            {"etcd.advertise"},
+            fmt::format("expected HOST:PORT or unix:/PATH, got '{}'", etcd.advertise));
     Require(etcd.lease % std::chrono::seconds(1) == Duration::zero(), {"etcd.lease"},
             "expected whole seconds");
   }

@@ -243,6 +243,13 @@ bool App::OnTurn(const sweep::Core& core) {
   return !stopping_ && !exit_code_;
 }
 
+std::optional<OtherMaster> App::other_master() const {
+  const auto* shared = state_->shared();
+  const auto owner = shared == nullptr ? std::nullopt : shared->other_owner();
+  if (!owner) return std::nullopt;
+  return OtherMaster{owner->name, owner->endpoint};
+}
+
 // Who starts again reads the shared state, or waits beside the one that has it.
 std::string App::WhyAgain() const {
   const auto* shared = state_->shared();

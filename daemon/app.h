@@ -109,6 +109,7 @@ class App final : public Backend {
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   std::string recordings() const override;
   absl::Status store_writable() const override { return state_->writable(); }
+  std::optional<OtherMaster> other_master() const override;
   sim::Control* sim_control() override { return sim_control_; }
 
  private:

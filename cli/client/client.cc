@@ -73,10 +73,9 @@ class StalenessNotes final : public grpc::experimental::ClientInterceptorFactory
   }
 };
 
-}  // namespace
-
-Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
-    : server_(Target(endpoint.server)), timeout_(timeout) {
+// `usable`: whether the certificates could be read.
+std::shared_ptr<grpc::Channel> Connect(const Endpoint& endpoint, Result* usable) {
+  const std::string target = Target(endpoint.server);
   grpc::ChannelArguments arguments;
   // Pages of 5000 hosts are larger than gRPC's 4 MB.
   arguments.SetMaxReceiveMessageSize(-1);
@@ -88,11 +87,18 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
-  if (!IsLocal(server_)) usable_ = ReadCredentials(endpoint, &credentials);
+  if (!IsLocal(target)) *usable = ReadCredentials(endpoint, &credentials);
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<StalenessNotes>());
-  channel_ = grpc::experimental::CreateCustomChannelWithInterceptors(
-      server_, credentials, arguments, std::move(interceptors));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(target, credentials, arguments,
+                                                                 std::move(interceptors));
+}
+
+}  // namespace
+
+Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
+    : endpoint_(endpoint), server_(Target(endpoint.server)), timeout_(timeout) {
+  channel_ = Connect(endpoint, &usable_);
   topology_ = pb::TopologyService::NewStub(channel_);
   admin_ = pb::AdminService::NewStub(channel_);
   events_ = pb::EventService::NewStub(channel_);
@@ -103,6 +109,19 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   telemetry_ = pb::TelemetryService::NewStub(channel_);
   verdicts_ = pb::VerdictService::NewStub(channel_);
   sim_ = simpb::SimService::NewStub(channel_);
+}
+
+std::shared_ptr<grpc::Channel> Client::ChannelToMaster(const grpc::Status& status) const {
+  Endpoint master = endpoint_;
+  master.server = MasterOf(status);
+  if (master.server.empty()) return nullptr;
+  // Another machine does not say what is asked of ours.
+  if (IsLocal(Target(master.server)) && !IsLocal(server_)) return nullptr;
+  Result usable;
+  auto channel = Connect(master, &usable);
+  if (!usable.ok()) return nullptr;
+  PrintError("note: {} waits beside the master, {}: asking that one\n", server_, master.server);
+  return channel;
 }
 
 Result Client::Poll(Timeout timeout, const std::string& what,

@@ -63,14 +63,24 @@ class Client {
   pb::VerdictService::Stub& verdicts() { return *verdicts_; }
   simpb::SimService::Stub& sim() { return *sim_; }
 
-  // One unary call: Call(client.topology(), &Stub::GetSm, request, &response).
+  // One unary call: Call(client.topology(), &Stub::GetSm, request, &response). Where a node refuses
+  // it that waits beside the master, the master is asked, with the same certificates.
   template <typename Stub, typename Base, typename Request, typename Response>
   Result Call(Stub& stub,
               grpc::Status (Base::*method)(grpc::ClientContext*, const Request&, Response*),
               const Request& request, Response* response, Timeout timeout = kShortTimeout) {
+    grpc::Status status;
+    {
+      grpc::ClientContext context;
+      SetDeadline(context, timeout);
+      status = (stub.*method)(&context, request, response);
+    }
+    const auto master = ChannelToMaster(status);
+    if (master == nullptr) return ToResult(status, server_);
+    Stub there(master);
     grpc::ClientContext context;
     SetDeadline(context, timeout);
-    return ToResult((stub.*method)(&context, request, response), server_);
+    return ToResult((there.*method)(&context, request, response), MasterOf(status));
   }
 
   // All pages in one response. A view that goes while it is being listed is listed anew.
@@ -155,6 +165,9 @@ class Client {
 
   using TimePoint = std::chrono::system_clock::time_point;
 
+  // Null: the status names no master, or it cannot be reached with what we have.
+  std::shared_ptr<grpc::Channel> ChannelToMaster(const grpc::Status& status) const;
+
   std::optional<TimePoint> EndOf(std::optional<Timeout> timeout) const {
     if (!timeout) return std::nullopt;
     return std::chrono::system_clock::now() + timeout_.value_or(*timeout);
@@ -211,6 +224,7 @@ class Client {
     return grpc::Status::OK;
   }
 
+  const Endpoint endpoint_;
   const std::string server_;
   const std::optional<Timeout> timeout_;
   int page_size_ = kMostOfPage;

@@ -9,13 +9,13 @@
 namespace fabricd::cli {
 namespace {
 
-// ErrorInfo.reason; empty when the error did not come from a fabricd.
-std::string ReasonOf(const grpc::Status& status) {
+// Without a reason when the error did not come from a fabricd.
+google::rpc::ErrorInfo InfoOf(const grpc::Status& status) {
   google::rpc::Status details;
   if (!details.ParseFromString(status.error_details())) return {};
   for (const auto& any : details.details()) {
     google::rpc::ErrorInfo info;
-    if (any.Is<google::rpc::ErrorInfo>() && any.UnpackTo(&info)) return info.reason();
+    if (any.Is<google::rpc::ErrorInfo>() && any.UnpackTo(&info)) return info;
   }
   return {};
 }
@@ -37,9 +37,16 @@ ExitCode CodeOf(const grpc::Status& status) {
 
 }  // namespace
 
+std::string MasterOf(const grpc::Status& status) {
+  if (status.error_code() != grpc::StatusCode::FAILED_PRECONDITION) return {};
+  const google::rpc::ErrorInfo info = InfoOf(status);
+  const auto found = info.metadata().find("master_endpoint");
+  return info.reason() == "NOT_MASTER" && found != info.metadata().end() ? found->second : "";
+}
+
 Result ToResult(const grpc::Status& status, const std::string& server) {
   if (status.ok()) return {};
-  const std::string reason = ReasonOf(status);
+  const std::string reason = InfoOf(status).reason();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && reason.empty()) {
     return {kUnavailable, fmt::format("no answer from {} in time (--timeout)", server)};
   }

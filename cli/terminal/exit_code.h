@@ -27,5 +27,8 @@ struct [[nodiscard]] Result {
 
 // The code and text of a failed call; kOk for OK. `server` is named where nobody answers there.
 Result ToResult(const grpc::Status& status, const std::string& server);
+// Of a refusal by a node that waits beside the master: where that one's API is. Empty: it is none,
+// or does not say.
+std::string MasterOf(const grpc::Status& status);
 
 }  // namespace fabricd::cli

@@ -161,8 +161,8 @@ const MethodRule* FindRule(std::string_view method) {
   return rule != std::end(kRules) && rule->method == method ? rule : nullptr;
 }
 
-Access::Access(const config::Security& security, SmMode mode)
-    : handled_(std::size(kRules) * kCodes), mode_(mode) {
+Access::Access(const config::Security& security, SmMode mode, FindMaster other_master)
+    : handled_(std::size(kRules) * kCodes), mode_(mode), other_master_(std::move(other_master)) {
   Set(security);
 }
 
@@ -256,6 +256,17 @@ absl::Status Access::Admit(const Caller& caller, std::string_view method, bool b
 absl::Status Access::CheckMode(const MethodRule& rule) const {
   if (!rule.writes || MayManage(mode_)) return absl::OkStatus();
   const std::string mode(SmModeName(mode_));
+  // The priority is one of this node: the master's must not be set in its place.
+  const bool is_of_node = rule.method == "fabric.v1.AdminService/SetPriority";
+  if (const auto master = other_master_ && !is_of_node ? other_master_() : std::nullopt) {
+    std::map<std::string, std::string> metadata = {{"method", std::string(rule.method)}};
+    if (!master->endpoint.empty()) metadata.emplace("master_endpoint", master->endpoint);
+    return query::MakeError(
+        absl::StatusCode::kFailedPrecondition, "NOT_MASTER",
+        fmt::format("this node waits beside the master, {}{}{}: ask that one", master->name,
+                    master->endpoint.empty() ? "" : " at ", master->endpoint),
+        metadata);
+  }
   return query::MakeError(
       absl::StatusCode::kFailedPrecondition, "ONLY_READS",
       fmt::format("fabricd only reads ({} mode): it refuses {}. It changes the fabric with "

@@ -9,8 +9,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@
 #include "common/published.h"
 #include "common/sm_mode.h"
 #include "config/config.h"
+#include "daemon/base/other_master.h"
 
 namespace fabricd::rpc {
 
@@ -74,7 +77,10 @@ struct ClientState {
 // The decision about a call: the role first, then the limits.
 class Access {
  public:
-  explicit Access(const config::Security& security, SmMode mode = SmMode::kManage);
+  // `other_master`: Backend's. Any thread calls it.
+  using FindMaster = std::function<std::optional<daemon::OtherMaster>()>;
+  explicit Access(const config::Security& security, SmMode mode = SmMode::kManage,
+                  FindMaster other_master = {});
 
   // A reload. What is under way stays.
   void Set(const config::Security& security);
@@ -90,6 +96,8 @@ class Access {
   //                       limit, and a QuotaFailure
   //   kUnimplemented      METHOD_UNKNOWN: the table has no such method
   //   kFailedPrecondition ONLY_READS: in this mode fabricd changes nothing
+  //                       NOT_MASTER: it waits beside the master, whose API is at the metadatum
+  //                       `master_endpoint`, where that is known
   // `begun`: of the caller's calls under way one is this one.
   absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.
@@ -126,6 +134,7 @@ class Access {
   static constexpr size_t kCodes = 17;          // Of gRPC.
   std::vector<std::atomic<uint64_t>> handled_;  // [rule * kCodes + code]
   const SmMode mode_;
+  const FindMaster other_master_;
   Published<Rules> rules_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientState>> clients_ FABRICD_GUARDED_BY(mutex_);

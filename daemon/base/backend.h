@@ -16,6 +16,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "daemon/base/other_master.h"
 #include "fabric/hosts.h"
 #include "fabric/names.h"
 #include "sa/state/client_state.h"
@@ -126,6 +127,8 @@ class Backend {
   virtual absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const = 0;
   // Why what changes durable state is refused for now; OK: it is not.
   virtual absl::Status store_writable() const { return absl::OkStatus(); }
+  // The node that manages while this one waits for the shared state; nullopt: it does not wait.
+  virtual std::optional<OtherMaster> other_master() const { return std::nullopt; }
   // Where the flight recorder writes; empty: it does not.
   virtual std::string recordings() const { return {}; }
   // Null unless the fabric is simulated.

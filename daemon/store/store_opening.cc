@@ -78,6 +78,7 @@ store::etcd::EtcdStoreOptions EtcdStoreOptionsOf(const config::Config& config) {
   store::etcd::EtcdStoreOptions options;
   options.prefix = config.etcd.prefix;
   options.name = OwnName();
+  options.endpoint = config.etcd.advertise;
   options.lease = std::chrono::duration_cast<std::chrono::seconds>(config.etcd.lease);
   return options;
 }

@@ -24,7 +24,8 @@ std::chrono::nanoseconds BootTime();
 
 // Who has it.
 struct EpochOwner {
-  std::string name;  // "head1 pid 4711"
+  std::string name;      // "head1 pid 4711"
+  std::string endpoint;  // Of its API: HOST:PORT or unix:PATH; empty: it does not say.
   friend bool operator==(const EpochOwner&, const EpochOwner&) = default;
 };
 

@@ -45,7 +45,8 @@ class EtcdStore final : public NodePart {
       : NodePart(std::move(local)),
         options_(std::move(options)),
         client_(std::move(client)),
-        shared_(*client_, {options_.prefix, instance, options_.name, options_.lease}),
+        shared_(*client_,
+                {options_.prefix, instance, options_.name, options_.lease, options_.endpoint}),
         epoch_(shared_.epoch()) {}
   ~EtcdStore() override {
     {

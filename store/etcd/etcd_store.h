@@ -30,6 +30,7 @@ namespace fabricd::store::etcd {
 struct EtcdStoreOptions {
   std::string prefix = "/fabricd/";  // Ends with a slash.
   std::string name;                  // For operators of the other node: "head1 pid 4711".
+  std::string endpoint = {};         // Of our API, for clients of the other node; empty: none.
   // How long after the end of this process another one can take the epoch.
   std::chrono::seconds lease{5};
   std::chrono::milliseconds retry{500};       // Of an epoch that is not held.

@@ -20,11 +20,13 @@ std::string RandomHandle() {
 
 std::string DataPrefix(const std::string& prefix) { return prefix + "data/"; }
 
-// "INSTANCE NAME"
-std::string InstanceOf(const std::string& owner) { return owner.substr(0, owner.find(' ')); }
-std::string NameOf(const std::string& owner) {
-  const size_t space = owner.find(' ');
-  return space == std::string::npos ? owner : owner.substr(space + 1);
+// The value of control/epoch: "INSTANCE NAME", and a second line where there is an endpoint.
+std::string InstanceOf(const std::string& value) { return value.substr(0, value.find(' ')); }
+EpochOwner OwnerOf(const std::string& value) {
+  const size_t begin = value.find(' ') + 1, end = value.find('\n');
+  EpochOwner owner{value.substr(begin, end == std::string::npos ? end : end - begin)};
+  if (end != std::string::npos) owner.endpoint = value.substr(end + 1);
+  return owner;
 }
 
 bool IsOf(const std::string& sequence, const std::string& handle) {
@@ -122,7 +124,7 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
   if (control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance) {
     is_superseded_ = expected.has_value();
     return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd uses it: {}", where(),
-                      NameOf(control->epoch.value));
+                      OwnerOf(control->epoch.value).name);
   }
   return control;
 }
@@ -146,7 +148,8 @@ absl::Status SharedRows::Attach(const std::optional<std::string>& expected) {
 absl::Status SharedRows::TakeEpoch(const Control& control) {
   const auto lease = epoch_.Grant(options_.lease);
   if (!lease.ok()) return lease.status();
-  const std::string owner = fmt::format("{} {}", options_.instance, options_.name);
+  std::string owner = fmt::format("{} {}", options_.instance, options_.name);
+  if (!options_.endpoint.empty()) owner += "\n" + options_.endpoint;
   Transaction take;
   take.comparisons = {
       {Key("schema"), Comparison::Field::kModRevision, control.schema.mod_revision},
@@ -169,7 +172,7 @@ absl::Status SharedRows::TakeEpoch(const Control& control) {
   }
   epoch_.Release();
   return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has just taken it: {}",
-                    where(), taken->kvs.empty() ? "" : NameOf(taken->kvs[0].value));
+                    where(), taken->kvs.empty() ? "" : OwnerOf(taken->kvs[0].value).name);
 }
 
 absl::Status SharedRows::FinishBatch(const Control& control) {
@@ -198,7 +201,7 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std
   if (control->schema.mod_revision == 0) return NotFound("etcd {}: nothing is there", prefix);
   View view;
   view.sequence = control->sequence.value;
-  if (control->epoch.mod_revision != 0) view.owner = EpochOwner{NameOf(control->epoch.value)};
+  if (control->epoch.mod_revision != 0) view.owner = OwnerOf(control->epoch.value);
   const std::string data = DataPrefix(prefix);
   for (KeyValue& kv : read->kvs)
     if (kv.key.starts_with(data)) view.rows[kv.key.substr(data.size())] = std::move(kv.value);

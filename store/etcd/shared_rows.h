@@ -40,6 +40,7 @@ struct SharedRowsOptions {
   std::string instance;              // Names one state directory, over restarts.
   std::string name;                  // For people: "head1 pid 4711".
   std::chrono::seconds lease{5};
+  std::string endpoint = {};  // Of the API; empty: none.
 };
 
 class SharedRows {

@@ -68,7 +68,7 @@ void PrepareGrpc() {
 
 struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
-      : access(options.security, options.mode),
+      : access(options.security, options.mode, [&backend] { return backend.other_master(); }),
         guard(access, backend.audit(), options.stuck),
         freshness(backend),
         models(backend) {

@@ -21,7 +21,7 @@ from opensm_test import OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
 FABRIC = "sim:fat-tree:radix=4,levels=2"
 CONFIG = """\
 store: %s
-etcd: {endpoints: [%s], lease: 2s, timeout: 1s}
+etcd: {endpoints: [%s], lease: 2s, timeout: 1s, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
@@ -71,16 +71,9 @@ class Etcds:
 class Shared(ibsim.Case):
     """Questions and commands to the nodes of a test."""
 
-    def config(self, store="etcd"):
-        return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients))
-
-    def start_waiting(self, node, **where):
-        """Beside the node that has the state: it reads, and refuses what changes it."""
-        node.start(**where)
-        node.wait_for("mode=standby")
-        self.assertEqual(self.held(node), [self.host])
-        output = self.cordon(node, self.host, code=REFUSED)
-        self.assertIn("standby", output)
+    def config(self, store="etcd", advertise=""):
+        return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients),
+                         advertise)
 
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
@@ -124,7 +117,11 @@ class Nodes(Shared):
         lids = self.lids_of(self.head1)
         output = self.head2.once(code=FAILED, fabric=FABRIC)
         self.assertRegex(output, r"another fabricd uses it: \S+ pid %d" % self.head1.process.pid)
-        self.start_waiting(self.head2, fabric=FABRIC)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        self.assertEqual(self.held(self.head2), [self.host])
+        self.assertRegex(self.cordon(self.head2, hosts[1], code=REFUSED),
+                         r"waits beside the master, \S+ pid %d: ask" % self.head1.process.pid)
         self.head1.kill()
         self.head2.wait_for("subnet_up")
         self.assertEqual(self.held(self.head2), [hosts[0]])
@@ -220,15 +217,20 @@ class OneFabric(Shared, opensm_test.Recorded):
             self.skipTest("the wire oracle is absent")
         self.etcds = Etcds(self, 3)
         self.head1, self.head2 = (
-            ibsim.Fabricd(self, self.config() + opensm_test.config(priority), name)
+            ibsim.Fabricd(self, self.config(advertise="unix:" + self.path(name + ".sock")) +
+                          opensm_test.config(priority), name)
             for name, priority in (("head1", 5), ("head2", 4)))
         self.head1.start(self.oracle.environment(self.sim, OURS, self.path("trace1")))
         self.head1.wait_for("subnet_up")
         self.host = self.head1.ask("get", "hosts")["hosts"][-1]["name"]
-        self.cordon(self.head1, self.host)
         self.before = self.lids()
-        self.start_waiting(self.head2, environment=self.oracle.environment(
-            self.sim, THEIRS, self.path("trace2")))
+        self.head2.start(self.oracle.environment(self.sim, THEIRS, self.path("trace2")))
+        self.head2.wait_for("mode=standby")
+        # fabricctl follows the waiting node's refusal.
+        self.assertIn("note: unix:%s waits beside the master, unix:%s: asking that one" %
+                      (self.head2.socket, self.head1.socket),
+                      self.cordon(self.head2, self.host))
+        self.assertEqual(self.held(self.head1), [self.host])
 
     def wait_for_takeover(self, by, guid):
         by.wait_for("subnet_up")

@@ -108,6 +108,7 @@ etcd:
   tls_key: /etc/a.key
   user: fabricd
   password_file: /etc/password
+  advertise: head1:7471
   lease: 10s
 )");
   EXPECT_EQ(config.etcd.endpoints.size(), 2u);
@@ -117,12 +118,13 @@ etcd:
   EXPECT_THAT(FaultsOf("store: raft\n"), ElementsAre(IsFault("store", 1, "sqlite or etcd")));
   EXPECT_THAT(
       FaultsOf("etcd:\n  endpoints: [\"http://head1:2379\"]\n  prefix: /fabricd\n"
-               "  tls_cert: a.pem\n  user: fabricd\n  lease: 2500ms\n"),
+               "  tls_cert: a.pem\n  user: fabricd\n  lease: 2500ms\n  advertise: head1\n"),
       testing::UnorderedElementsAre(IsFault("etcd.endpoints[0]", 2, "expected HOST:PORT"),
                                     IsFault("etcd.prefix", 3, "ends with a slash"),
                                     IsFault("etcd.tls_cert", 4, "expected an absolute path"),
                                     IsFault("etcd.password_file", 1, "is needed with etcd.user"),
-                                    IsFault("etcd.lease", 6, "expected whole seconds")));
+                                    IsFault("etcd.lease", 6, "expected whole seconds"),
+                                    IsFault("etcd.advertise", 7, "expected HOST:PORT or")));
 }
 
 TEST(LoadYaml, ThreeFaultsGiveThreeLines) {

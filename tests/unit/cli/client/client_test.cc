@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/rpc/convert/grpc_status.h"
 #include "tests/unit/daemon/rpc/running_server.h"
 
 namespace fabricd::cli {
@@ -54,6 +55,61 @@ TEST(Client, ReconnectsFromTheLastVersionUntilNoServerResponds) {
   EXPECT_EQ(result.code, kUnavailable);
   EXPECT_THAT(service.asked, ElementsAre("", "1.7", "1.9"));
   EXPECT_THAT(told, ElementsAre("1.7"));
+}
+
+// Refuses, as a node does that waits beside the master at `master`; empty: this is the master.
+class Node final : public pb::AdminService::Service {
+ public:
+  explicit Node(std::string at) : address("unix:" + at) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~Node() override { server_->Shutdown(); }
+  grpc::Status SetPriority(grpc::ServerContext*, const pb::SetPriorityRequest* request,
+                           pb::SetPriorityResponse* response) override {
+    ++calls;
+    response->set_priority(request->priority());
+    if (master.empty()) return grpc::Status::OK;
+    return rpc::ToGrpc(query::MakeError(absl::StatusCode::kFailedPrecondition, reason, "refused",
+                                        {{"master_endpoint", master}}));
+  }
+
+  const std::string address;
+  std::string master, reason = "NOT_MASTER";
+  int calls = 0;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST(Client, AsksTheMasterWhereAWaitingNodeRefuses) {
+  const rpc::testing::TempDir directory;
+  Node waiting(directory / "waiting"), master(directory / "master");
+  waiting.master = master.address;
+  Client client({waiting.address, "", "", ""}, std::nullopt);
+  pb::SetPriorityRequest request;
+  request.set_priority(7);
+  pb::SetPriorityResponse response;
+  const auto call = [&] {
+    return client.Call(client.admin(), &pb::AdminService::Stub::SetPriority, request, &response);
+  };
+  EXPECT_TRUE(call().ok());
+  EXPECT_EQ(response.priority(), 7u);
+  EXPECT_EQ(std::pair(waiting.calls, master.calls), std::pair(1, 1));
+  // Once: nodes that name each other do not send it round.
+  master.master = waiting.address;
+  EXPECT_EQ(call().code, kRefused);
+  EXPECT_EQ(std::pair(waiting.calls, master.calls), std::pair(2, 2));
+  // Other refusals are what they are.
+  waiting.reason = "ONLY_READS";
+  EXPECT_EQ(call().code, kRefused);
+  EXPECT_EQ(std::pair(waiting.calls, master.calls), std::pair(3, 2));
+  // There are no certificates for another machine.
+  waiting.reason = "NOT_MASTER";
+  waiting.master = "head1:7471";
+  EXPECT_EQ(call().message, "refused");
 }
 
 }  // namespace

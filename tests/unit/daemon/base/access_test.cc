@@ -48,6 +48,25 @@ TEST(AccessRules, TheHighestRoleOfAllPrincipalsCounts) {
   EXPECT_EQ(access.RoleOf(Known("user:slurm")), kNone);
 }
 
+TEST(AccessRules, AReadingModeRefusesWrites) {
+  const std::string writes = "fabric.v1.RemediationService/CreateHold";
+  Access standby({}, SmMode::kStandby);
+  EXPECT_EQ(ReasonOf(ToGrpc(standby.Admit(Known("user:0"), writes))), "ONLY_READS");
+  EXPECT_TRUE(standby.Admit(Known("user:0"), "fabric.v1.TopologyService/GetSm").ok());
+  daemon::OtherMaster master{"head1 pid 7", "head1:7471"};
+  Access waiting({}, SmMode::kStandby, [&] { return master; });
+  const auto refused = [&] { return ToGrpc(waiting.Admit(Known("user:0"), writes)); };
+  EXPECT_EQ(refused().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(refused()), "NOT_MASTER");
+  EXPECT_THAT(refused().error_message(), HasSubstr("head1 pid 7 at head1:7471"));
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(refused()).metadata().at("master_endpoint"),
+            "head1:7471");
+  EXPECT_EQ(ReasonOf(ToGrpc(waiting.Admit(Known("user:0"), "fabric.v1.AdminService/SetPriority"))),
+            "ONLY_READS");
+  master.endpoint = "";
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(refused()).metadata().count("master_endpoint"), 0u);
+}
+
 TEST(AccessRules, EachClientHasItsOwnLimits) {
   config::Security security;
   security.viewers = {"user:a", "user:b"};

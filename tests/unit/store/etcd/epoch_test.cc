@@ -63,6 +63,7 @@ TEST_F(EtcdTest, IsSupersededOnceAnotherHasTheEpoch) {
 
 TEST_F(EtcdTest, AWaitingStoreFollowsTheOwnerUntilTheEpochIsFree) {
   options_.name = "head1 pid 17";
+  options_.endpoint = "head1:7471";
   auto owner = MustOpen(head1_);
   ASSERT_NE(owner, nullptr);
   ASSERT_TRUE(owner->PutLids({Record(1, 1000)}).ok());
@@ -71,7 +72,7 @@ TEST_F(EtcdTest, AWaitingStoreFollowsTheOwnerUntilTheEpochIsFree) {
   const auto opened = OpenWaitingStore(cluster_->MakeClient(), *std::move(local), options_);
   ASSERT_TRUE(opened.ok()) << opened.status();
   SharedStore& waiting = **opened;
-  EXPECT_EQ(waiting.other_owner(), (EpochOwner{"head1 pid 17"}));
+  EXPECT_EQ(waiting.other_owner(), (EpochOwner{"head1 pid 17", "head1:7471"}));
   EXPECT_EQ(LidsOf(waiting), 1u);
   EXPECT_EQ(waiting.PutLids({Record(2, 11)}).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(waiting.AppendAudit({AuditRecord()}).ok());
