@@ -168,19 +168,26 @@ class Guest:
         """The GUID of its first port."""
         return f"{self.replaced.get(hca, GUID_BASE + 16 * hca) + 1:#018x}"
 
+    def exists(self, hca):
+        """Where the HCA is: a class of sysfs shows each namespace its own devices."""
+        path = f"/sys/class/infiniband/simib{hca}"
+        if hca in self.namespaces:
+            return text_of(*inside(self.namespaces[hca]), "ls", "-d", path) != ""
+        return os.path.exists(path)
+
     def remove(self, hca):
-        """Unplugs an HCA that is in the first namespace."""
-        device = pathlib.Path(f"/sys/class/infiniband/simib{hca}")
+        """Unplugs an HCA; seconds until the kernel has let it go. The next one is in the first namespace."""
         self.console(f"remove {hca}")
-        wait_for(lambda: not device.exists(), f"{device.name} is gone", 5)
+        seconds = wait_for(lambda: not self.exists(hca), f"simib{hca} is gone")
+        self.namespaces.pop(hca, None)
+        return seconds
 
     def add(self, hca, node_guid=None):
         """Plugs in what was removed, or another one with that GUID in its place."""
-        device = pathlib.Path(f"/sys/class/infiniband/simib{hca}")
         self.console(f"replace {hca} {node_guid:#x}" if node_guid else f"add {hca}")
         if node_guid:
             self.replaced[hca] = node_guid
-        wait_for(device.exists, f"{device.name} is back", 5)
+        wait_for(lambda: self.exists(hca), f"simib{hca} is back")
 
     def umad(self, hca, lid, *words):
         """What tests/kernel/umad.py prints, as a value."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GUIDs: an HCA is replaced by another one, a port gets an alias."""
-from guest import Failure, text_of, wait_for
-from scenarios.ipoib import two_hosts, wait_for_answer
+from guest import Failure, run, text_of, wait_for
+from scenarios.ipoib import ipoib_device, two_hosts, wait_for_answer
 from scenarios.ports import TREE
 from scenarios.registry import Breakage, nothing, scenario
 
@@ -17,10 +17,12 @@ def node_records():
 def replaced_hca(guest):
     """An HCA is replaced by one with other GUIDs: SA forgets the old one, IPoIB reaches the new one."""
     inside = two_hosts(guest)
+    # The other host believes in the old HCA for 15-45 s after its last answer (drawn by the kernel).
+    device = ipoib_device(inside)
+    run(*inside, "sh", "-c", f"echo 1000 >/proc/sys/net/ipv4/neigh/{device}/base_reachable_time_ms")
     wait_for_answer(inside)
     old = guest.guid(2)
-    guest.namespaces.pop(2)  # It goes with the HCA; the new one is in the first namespace.
-    guest.remove(2)
+    guest.facts["gone_s"] = guest.remove(2)
     guest.add(2, None if guest.is_broken else SPARE)
     guest.facts["active_s"] = guest.wait_for_state("ACTIVE", [2])
     new = f"{SPARE + 1:#018x}"

@@ -20,6 +20,11 @@ def two_hosts(guest, hcas=3, places=None):
     return inside
 
 
+def ipoib_device(inside):
+    """The first one there."""
+    return re.search(r"(ib\d+)", run(*inside, "ip", "-o", "link")).group(1)
+
+
 def answers(inside, address, *options):
     return "1 received" in text_of(*inside, "ping", "-c", "1", "-W", "1", *options, address)
 
@@ -39,7 +44,7 @@ def ping(guest):
         raise Failure(text)
     guest.facts["round_trip_ms"] = float(re.search(r"= [\d.]+/([\d.]+)/", text).group(1))
     address = re.search(r"inet6 (fe80\S+)/", run("ip", "netns", "exec", "b", "ip", "addr")).group(1)
-    device = re.search(r"(ib\d+)", run(*inside, "ip", "-o", "link")).group(1)
+    device = ipoib_device(inside)
     wait_for(lambda: answers(inside, f"{address}%{device}", "-6"), "an answer over IPv6")
     node, port = guest.place_of(2)
     guest.console(f"unlink {node} {port}")
@@ -49,7 +54,7 @@ def ping(guest):
 
 def child(inside, name, pkey, address):
     """An IPoIB interface of one more partition."""
-    parent = re.search(r"(ib\d+)", run(*inside, "ip", "-o", "link")).group(1)
+    parent = ipoib_device(inside)
     run(*inside, "ip", "link", "add", "link", parent, "name", name, "type", "ipoib", "pkey", pkey)
     run(*inside, "ip", "addr", "add", f"{address}/24", "dev", name)
     run(*inside, "ip", "link", "set", name, "up")
