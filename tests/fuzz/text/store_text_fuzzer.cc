@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of the shared store of any bytes: they are refused, or written again as the same text.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/check.h"
+#include "store/etcd/batch_text.h"
+#include "store/hold_text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace store = fabricd::store;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  fabricd::policy::Hold hold, again;
+  if (store::ParseHold(text, hold)) {
+    FABRICD_CHECK(store::ParseHold(store::HoldText(hold), again));
+    FABRICD_CHECK(store::HoldText(again) == store::HoldText(hold));
+  }
+  std::vector<fabricd::Guid> guids, same_guids;
+  if (store::ParseGuids(text, guids)) {
+    FABRICD_CHECK(store::ParseGuids(store::GuidsText(guids), same_guids) && same_guids == guids);
+  }
+  std::vector<fabricd::policy::HeldPort> ports, same_ports;
+  if (store::ParsePorts(text, ports)) {
+    FABRICD_CHECK(store::ParsePorts(store::PortsText(ports), same_ports) && same_ports == ports);
+  }
+  store::FlatChanges changes, same_changes;
+  if (store::etcd::DecodeChanges(text, changes)) {
+    for (const std::string& part : store::etcd::EncodeChanges(changes, 64)) {
+      FABRICD_CHECK(store::etcd::DecodeChanges(part, same_changes));
+    }
+    FABRICD_CHECK(same_changes == changes);
+  }
+  return 0;
+}
