@@ -52,9 +52,17 @@ class Lines:
         with self.changed:
             return "\n".join(self.lines)
 
-    def wait_for(self, pattern, times=1, since=0):
+    def has(self, pattern, since, seconds):
+        """Whether a line from `since` on matches within that time."""
+        try:
+            self.wait_for(pattern, since=since, seconds=seconds)
+            return True
+        except AssertionError:
+            return False
+
+    def wait_for(self, pattern, times=1, since=0, seconds=PATIENCE):
         """The first match; `times` matches must be there among the lines from `since` on."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + seconds
         with self.changed:
             while True:
                 found = [m for m in (re.search(pattern, l) for l in self.lines[since:]) if m]

@@ -9,6 +9,7 @@ usage: takeover_test.py BIN_DIR [TEST...]
 import json
 import os
 import re
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -44,6 +45,15 @@ class Beside(opensm_test.Recorded):
         """Waits until fabricd has done so many heavy sweeps more."""
         for _ in range(count):
             fabricd.ctl("sweep", "--heavy", "--wait")
+
+    def they_take_over(self, since):
+        """opensm 3.3.23 on ibsim has been seen to stay DISCOVERING after the loss of its master, alone and
+        without a request under way; SIGHUP makes it sweep."""
+        self.their_log.wait_for("Entering DISCOVERING state", since=since)
+        if not self.their_log.has("Entering MASTER state", since, 20):
+            self.theirs.send_signal(signal.SIGHUP)
+        self.their_log.wait_for("Entering MASTER state", since=since)
+        self.their_log.wait_for("SUBNET UP", since=since)
 
     def their_state(self):
         return [line for line in self.their_log.lines if "Entering" in line][-1]
@@ -137,8 +147,7 @@ class TakingOver(Beside):
         # Rollback: fabricd ends, opensm finds no master and takes its subnet.
         since = len(self.their_log.lines)
         self.assertEqual(fabricd.stop(), 0)
-        self.their_log.wait_for("Entering MASTER state", since=since)
-        self.their_log.wait_for("SUBNET UP", since=since)
+        self.they_take_over(since)
         self.assertEqual((self.lids(), self.tables()), (before, tables))
         # Then the report that was read is accepted.
         if os.path.exists(self.path("trace")):
@@ -161,9 +170,9 @@ class TakingOver(Beside):
             changed = {(guid, int(lid, 16) // 64) for guid, table in self.tables().items()
                        for lid, _ in set(table) ^ set(tables[guid])}
             self.assertEqual(len(changed), report["lft_blocks"])
-        # A restart needs nobody.
+        since = len(self.their_log.lines)
         self.assertEqual(fabricd.stop(), 0)
-        self.their_log.wait_for("Entering MASTER state", since=len(self.their_log.lines) - 1)
+        self.they_take_over(since)
 
     def test_no_difference_that_matters_needs_no_acceptance(self):
         self.opensm(3)
