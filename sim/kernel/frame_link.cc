@@ -22,12 +22,6 @@ namespace {
 constexpr int kFramesAtOnce = 64;
 constexpr size_t kMostUnwritten = size_t{1} << 20;
 
-simib_header HeaderOf(std::span<const uint8_t> frame) {
-  simib_header header;
-  std::memcpy(&header, frame.data(), sizeof(header));
-  return header;
-}
-
 absl::StatusOr<int> OpenFile(const std::string& path) {
   const int file = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (file < 0) return Unavailable("{}: {}", path, std::strerror(errno));
@@ -35,6 +29,12 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
 }
 
 }  // namespace
+
+simib_header HeaderOf(std::span<const uint8_t> frame) {
+  simib_header header;
+  std::memcpy(&header, frame.data(), sizeof(header));
+  return header;
+}
 
 absl::StatusOr<FrameLink> FrameLink::OpenDevice(const std::string& path) {
   const absl::StatusOr<int> file = OpenFile(path);

@@ -14,7 +14,12 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "kernel/simib_wire.h"
+
 namespace fabricd::sim {
+
+// REQUIRES: a whole header.
+simib_header HeaderOf(std::span<const uint8_t> frame);
 
 class FrameLink {
  public:

@@ -15,7 +15,6 @@
 #include <absl/strings/match.h>
 
 #include "common/status.h"
-#include "kernel/simib_wire.h"
 #include "sim/kernel/kernel_wire.h"
 
 namespace fabricd::sim {
@@ -24,7 +23,7 @@ namespace {
 constexpr char kSocketPrefix[] = "unix:";
 constexpr int kWaitingConnections = 16;
 
-uint16_t HcaOf(const simib_header& header) { return le16toh(header.hca); }
+uint16_t HcaOf(std::span<const uint8_t> frame) { return le16toh(HeaderOf(frame).hca); }
 
 absl::StatusOr<int> Listen(const std::string& path) {
   sockaddr_un address{};
@@ -96,10 +95,8 @@ void KernelLinks::Accept() {
 }
 
 bool KernelLinks::Owns(Kernel& kernel, std::span<const uint8_t> frame) {
-  simib_header header{};
-  if (frame.size() < sizeof(header)) return true;  // Refused by whoever takes it.
-  std::memcpy(&header, frame.data(), sizeof(header));
-  const uint16_t hca = HcaOf(header);
+  if (frame.size() < sizeof(simib_header)) return true;  // Refused by whoever takes it.
+  const uint16_t hca = HcaOf(frame);
   if (kernel.hcas.contains(hca)) return true;
   const bool is_taken = std::any_of(kernels_.begin(), kernels_.end(), [hca](const Kernel& other) {
     return other.hcas.contains(hca);
@@ -108,7 +105,7 @@ bool KernelLinks::Owns(Kernel& kernel, std::span<const uint8_t> frame) {
     fmt::print(stderr, "fabricsim: a frame was refused: HCA {} is another kernel's\n", hca);
     return false;
   }
-  if (header.type == SIMIB_HELLO) kernel.hcas.insert(hca);
+  if (HeaderOf(frame).type == SIMIB_HELLO) kernel.hcas.insert(hca);
   return true;
 }
 
@@ -119,13 +116,11 @@ std::list<KernelLinks::Kernel>::iterator KernelLinks::End(std::list<Kernel>::ite
 }
 
 void KernelLinks::Give(std::span<const uint8_t> frame, const Taker& taker) {
-  simib_header header{};
-  std::memcpy(&header, frame.data(), sizeof(header));
-  const auto kernel = std::find_if(kernels_.begin(), kernels_.end(), [&](const Kernel& each) {
-    return each.hcas.contains(HcaOf(header));
-  });
+  const uint16_t hca = HcaOf(frame);
+  const auto kernel = std::find_if(kernels_.begin(), kernels_.end(),
+                                   [hca](const Kernel& each) { return each.hcas.contains(hca); });
   if (kernel == kernels_.end()) {
-    fmt::print(stderr, "fabricsim: no kernel has HCA {}\n", HcaOf(header));
+    fmt::print(stderr, "fabricsim: no kernel has HCA {}\n", hca);
     return;
   }
   const absl::Status given = kernel->link.Give(frame);

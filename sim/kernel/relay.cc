@@ -13,7 +13,6 @@
 #include <span>
 
 #include "common/status.h"
-#include "kernel/simib_wire.h"
 #include "sim/kernel/kernel_wire.h"
 
 namespace fabricd::sim {
@@ -23,8 +22,7 @@ constexpr size_t kMostWaiting = size_t{64} << 10;
 constexpr int kLongestWaitMs = 1000;  // A signal may come just before the wait.
 
 void NoteHca(std::span<const uint8_t> frame, std::set<uint16_t>& hcas) {
-  simib_header header{};
-  std::memcpy(&header, frame.data(), sizeof(header));
+  const simib_header header = HeaderOf(frame);
   if (header.type == SIMIB_HELLO) hcas.insert(le16toh(header.hca));
 }
 

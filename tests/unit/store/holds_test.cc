@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "store/store.h"
+#include "tests/unit/store/sample_hold.h"
 #include "tests/unit/store/store_kinds.h"
 
 namespace fabricd::store {
@@ -12,31 +13,6 @@ namespace {
 using policy::Hold;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-Hold MakeHold(uint64_t id) {
-  Hold hold;
-  hold.id = id;
-  hold.kind = policy::HoldKind::kDisable;
-  hold.mode = policy::DrainMode::kSoft;
-  hold.target.kind = policy::TargetKind::kLink;
-  hold.target.name = "leaf's \"1\"/3";
-  hold.target.nodes = {Guid(0xF000000000000001), Guid(2)};
-  hold.target.ports = {{Guid(7), PortNum(3)}, {Guid(8), PortNum(254)}};
-  hold.target.facing = {{Guid(7), PortNum(3)}};
-  hold.owner = "slurm";
-  hold.reason = "it's flapping";
-  hold.created = 1'700'000'000'123;
-  hold.expires = 1'700'000'009'000;
-  hold.request_id = "job-1";
-  hold.acknowledged = 1'700'000'001'000;
-  hold.forced = true;
-  hold.lifted = true;
-  hold.ended = 1'700'000'005'000;
-  hold.fingerprint = 0xFEDCBA9876543210;
-  hold.delete_request_id = "job-1 end";
-  hold.target.behind = {"node 1/mlx5_0", "node2/"};
-  return hold;
-}
 
 class HoldsTest : public StoreContract {
  protected:
