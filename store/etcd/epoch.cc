@@ -14,7 +14,7 @@ std::chrono::nanoseconds BootTime() {
 }
 
 absl::StatusOr<int64_t> Epoch::Grant(std::chrono::seconds ttl) {
-  const auto asked = BootTime();
+  const auto asked = clock_();
   auto lease = client_.GrantLease(ttl);
   if (!lease.ok()) return lease.status();
   MutexLock lock(mutex_);
@@ -31,7 +31,7 @@ void Epoch::Begin(int64_t revision) {
 
 int64_t Epoch::revision() const {
   MutexLock lock(mutex_);
-  return BootTime() < deadline_ ? revision_ : 0;
+  return clock_() < deadline_ ? revision_ : 0;
 }
 
 absl::Status Epoch::KeepAlive() {
@@ -41,7 +41,7 @@ absl::Status Epoch::KeepAlive() {
     if (revision_ == 0) return NotFound("no epoch is held");
     lease = lease_;
   }
-  const auto asked = BootTime();
+  const auto asked = clock_();
   const auto left = client_.KeepAlive(lease);
   MutexLock lock(mutex_);
   if (lease_ != lease) return absl::OkStatus();  // Another one was begun meanwhile.

@@ -10,7 +10,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include <absl/status/status.h>
 
@@ -21,6 +23,8 @@ namespace fabricd::store::etcd {
 
 // Time since boot, sleep included.
 std::chrono::nanoseconds BootTime();
+// BootTime(), or that of a simulated machine. Any thread.
+using BootClock = std::function<std::chrono::nanoseconds()>;
 
 // Who has it.
 struct EpochOwner {
@@ -32,7 +36,8 @@ struct EpochOwner {
 class Epoch {
  public:
   // `client` must outlive this.
-  explicit Epoch(Client& client) : client_(client) {}
+  explicit Epoch(Client& client, BootClock clock = BootTime)
+      : client_(client), clock_(std::move(clock)) {}
 
   // Grants a lease; the caller puts the key with it.
   absl::StatusOr<int64_t> Grant(std::chrono::seconds ttl);
@@ -49,6 +54,7 @@ class Epoch {
 
  private:
   Client& client_;
+  const BootClock clock_;
   mutable Mutex mutex_;
   int64_t lease_ FABRICD_GUARDED_BY(mutex_) = 0;
   int64_t revision_ FABRICD_GUARDED_BY(mutex_) = 0;

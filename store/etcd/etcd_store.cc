@@ -22,7 +22,6 @@
 namespace fabricd::store::etcd {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Outcome = SharedRows::Outcome;
 
 constexpr char kInstanceKey[] = "instance";
@@ -45,8 +44,8 @@ class EtcdStore final : public NodePart {
       : NodePart(std::move(local)),
         options_(std::move(options)),
         client_(std::move(client)),
-        shared_(*client_,
-                {options_.prefix, instance, options_.name, options_.lease, options_.endpoint}),
+        shared_(*client_, {options_.prefix, instance, options_.name, options_.lease,
+                           options_.endpoint, options_.clock}),
         epoch_(shared_.epoch()) {}
   ~EtcdStore() override {
     {
@@ -55,6 +54,7 @@ class EtcdStore final : public NodePart {
     }
     wake_.NotifyOne();
     if (thread_.joinable()) thread_.join();
+    CopyIfChanged();
     if (writable().ok()) epoch_.Release();
   }
 
@@ -105,7 +105,9 @@ class EtcdStore final : public NodePart {
   void Keep(const FlatChanges& changes) FABRICD_REQUIRES(mutex_);
   void Say(const absl::Status& why_not);
   void Run();
+  void Turn() override;
   void Look();
+  void CopyIfChanged();
   void WriteCopy();
 
   const EtcdStoreOptions options_;
@@ -128,7 +130,8 @@ class EtcdStore final : public NodePart {
   Condition wake_;
   bool stopping_ FABRICD_GUARDED_BY(wake_mutex_) = false;
   bool has_uncopied_ FABRICD_GUARDED_BY(wake_mutex_) = false;
-  std::thread thread_;  // Last: it uses all of the above.
+  std::chrono::nanoseconds looked_{};  // Of Open(), then of Turn().
+  std::thread thread_;                 // Last: it uses all of the above.
 };
 
 // ---- opening
@@ -146,7 +149,8 @@ absl::Status EtcdStore::Open() {
       FABRICD_RETURN_IF_ERROR(AdoptShared(copy->contents, !copy->mark.empty()));
     }
   }
-  thread_ = std::thread([this] { Run(); });
+  looked_ = options_.clock();
+  if (options_.has_thread) thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
 
@@ -300,9 +304,7 @@ void EtcdStore::Say(const absl::Status& why_not) {
 // ---- the thread
 
 void EtcdStore::Run() {
-  Clock::time_point looked = Clock::now();
   while (true) {
-    bool has_uncopied = false;
     {
       MutexLock lock(wake_mutex_);
       wake_.WaitFor(lock, options_.retry,
@@ -311,16 +313,20 @@ void EtcdStore::Run() {
       if (has_uncopied_)
         wake_.WaitFor(lock, options_.copy_after,
                       [this]() FABRICD_REQUIRES(wake_mutex_) { return stopping_; });
-      has_uncopied = std::exchange(has_uncopied_, false);
-      if (stopping_ && !has_uncopied) return;
+      if (stopping_) return;
     }
-    if (has_uncopied) WriteCopy();
-    const Clock::duration every =
-        writable().ok() ? Clock::duration(options_.lease) / 3 : Clock::duration(options_.retry);
-    if (Clock::now() - looked < every) continue;
-    Look();
-    looked = Clock::now();
+    Turn();
   }
+}
+
+void EtcdStore::Turn() {
+  CopyIfChanged();
+  using std::chrono::nanoseconds;
+  const nanoseconds every =
+      writable().ok() ? nanoseconds(options_.lease) / 3 : nanoseconds(options_.retry);
+  if (options_.clock() - looked_ < every) return;
+  Look();
+  looked_ = options_.clock();
 }
 
 void EtcdStore::Look() {
@@ -329,6 +335,14 @@ void EtcdStore::Look() {
   if (absl::IsUnavailable(alive)) return Say(alive);
   MutexLock lock(mutex_);
   Say(Reattach());
+}
+
+void EtcdStore::CopyIfChanged() {
+  {
+    MutexLock lock(wake_mutex_);
+    if (!std::exchange(has_uncopied_, false)) return;
+  }
+  WriteCopy();
 }
 
 void EtcdStore::WriteCopy() {

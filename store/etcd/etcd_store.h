@@ -37,6 +37,8 @@ struct EtcdStoreOptions {
   std::chrono::milliseconds copy_after{200};  // A write is in the local copy.
   // Whether the epoch may be taken again. Called on the store's own thread. Empty: always.
   std::function<bool()> may_take = {};
+  BootClock clock = BootTime;
+  bool has_thread = true;  // False: Turn() is called instead, by a simulator.
 };
 
 class SharedStore : public Store {
@@ -50,6 +52,8 @@ class SharedStore : public Store {
   virtual std::string why_reopen() const = 0;
   // The owner of the epoch where this process only waits for it. Any thread.
   virtual std::optional<EpochOwner> other_owner() const { return std::nullopt; }
+  // What the store's thread does: every `retry`, and `copy_after` a write. May wait for etcd.
+  virtual void Turn() = 0;
 };
 
 // What the local store says of itself, in a named value (GetMeta): that it is a copy of what is

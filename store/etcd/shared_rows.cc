@@ -99,7 +99,10 @@ absl::StatusOr<SharedRows::Control> SharedRows::ControlOf(const std::vector<KeyV
 }
 
 SharedRows::SharedRows(Client& client, SharedRowsOptions options)
-    : client_(client), options_(std::move(options)), handle_(RandomHandle()), epoch_(client) {}
+    : client_(client),
+      options_(std::move(options)),
+      handle_(RandomHandle()),
+      epoch_(client, options_.clock) {}
 
 std::string SharedRows::PartKey(size_t number) const {
   return Key("batch/") + fmt::format("{:06}", number);

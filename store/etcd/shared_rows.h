@@ -41,6 +41,7 @@ struct SharedRowsOptions {
   std::string name;                  // For people: "head1 pid 4711".
   std::chrono::seconds lease{5};
   std::string endpoint = {};  // Of the API; empty: none.
+  BootClock clock = BootTime;
 };
 
 class SharedRows {

@@ -26,12 +26,18 @@ class WaitingStore final : public NodePart {
     if (thread_.joinable()) thread_.join();
   }
 
+  void Turn() override {
+    std::string why = Look();
+    MutexLock lock(mutex_);
+    why_reopen_ = std::move(why);
+  }
+
   absl::Status Open() {
     const auto copy = ReadLocalCopy(*local_);
     if (!copy.ok()) return copy.status();
     rows_ = Flatten(copy->contents);
     FABRICD_RETURN_IF_ERROR(Refresh());
-    thread_ = std::thread([this] { Run(); });
+    if (options_.has_thread) thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
 
@@ -84,7 +90,7 @@ class WaitingStore final : public NodePart {
     }
     rows_ = std::move(view->rows);
     sequence_ = view->sequence;
-    answered_ = BootTime();
+    answered_ = options_.clock();
     MutexLock lock(mutex_);
     if (view->owner) owner_ = *view->owner;
     return absl::OkStatus();
@@ -98,9 +104,7 @@ class WaitingStore final : public NodePart {
                       [this]() FABRICD_REQUIRES(mutex_) { return stopping_; });
         if (stopping_ || !why_reopen_.empty()) return;
       }
-      std::string why = Look();
-      MutexLock lock(mutex_);
-      why_reopen_ = std::move(why);
+      Turn();
     }
   }
 
@@ -109,11 +113,11 @@ class WaitingStore final : public NodePart {
     const auto control = SharedRows::ReadControl(*client_, options_.prefix);
     if (!control.ok()) {
       // Where etcd answers, but with what cannot be used, the next attempt to open it says why.
-      if (absl::IsUnavailable(control.status()) && BootTime() - answered_ < options_.lease)
+      if (absl::IsUnavailable(control.status()) && options_.clock() - answered_ < options_.lease)
         return "";
       return Message(control.status());
     }
-    answered_ = BootTime();
+    answered_ = options_.clock();
     if (!control->owner) return fmt::format("etcd {}: nobody has the epoch", options_.prefix);
     {
       MutexLock lock(mutex_);
