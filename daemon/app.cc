@@ -41,7 +41,7 @@ telemetry::State CollectorStateOf(const sweep::FabricView& view) {
 // ---- set-up
 
 App::App(const config::Config& config, const RunOptions& run)
-    : config_(config), accept_takeover_(run.accept_takeover) {
+    : config_(config), accept_takeover_(run.accept_takeover), succession_(run.succession) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
@@ -61,7 +61,12 @@ absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config,
 }
 
 absl::Status App::Open(const RunOptions& run) {
-  auto state = StateOpener::Open(config_, /*may_wait=*/!run.once);
+  using WhereHeld = StoreOpening::WhereHeld;
+  const WhereHeld beside = succession_.contends ? WhereHeld::kContend : WhereHeld::kWait;
+  StoreOpening how;
+  how.where_held = run.once ? WhereHeld::kRefuse : beside;
+  how.continues = succession_.continues;
+  auto state = StateOpener::Open(config_, std::move(how));
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
   hosts_ = std::make_unique<HostCache>(state_->host_patterns());
@@ -170,9 +175,10 @@ absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
   if (!recorder.ok()) return recorder.status();
   CoreHost::Links links_of_core{*transport_, state_->store(), state_->thread(), commands_.inbox(),
                                 *publisher_};
-  if (const auto* shared = state_->shared())
-    links_of_core.fence.emplace(
-        WriteFence::Clocks{store::etcd::BootTime, [shared] { return shared->epoch(); }});
+  if (auto* shared = state_->shared())
+    links_of_core.fence.emplace(WriteFence::Witnesses{store::etcd::BootTime,
+                                                      [shared] { return shared->epoch(); },
+                                                      [shared] { return shared->Confirm().ok(); }});
   core_ = std::make_unique<CoreHost>(inputs, std::move(links_of_core), *std::move(recorder));
   return absl::OkStatus();
 }
@@ -250,15 +256,24 @@ std::optional<OtherMaster> App::other_master() const {
   return OtherMaster{owner->name, owner->endpoint};
 }
 
-// Who starts again reads the shared state, or waits beside the one that has it.
-std::string App::WhyAgain() const {
+// Who starts again reads the shared state, or waits beside the one that has it, or tries to take
+// its place.
+std::string App::WhyAgain() {
   const auto* shared = state_->shared();
   if (shared == nullptr) return "";
+  const sweep::SmStatus sm = view()->sm;
+  if (shared->other_owner()) {
+    successor_ = {.contends = sm.master_is_silent, .continues = true};
+    return sm.master_is_silent ? "the master does not respond" : shared->why_reopen();
+  }
   if (const auto pause = core_->pause())
     return fmt::format(
         "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
         "another fabricd may be master",
         std::chrono::floor<std::chrono::milliseconds>(*pause).count());
+  if (shared->contends() && sm.state == wire::SmState::kStandby) return "another SM is master";
+  // The state has changed while this fabricd was about to become master.
+  successor_ = succession_;
   return shared->why_reopen();
 }
 

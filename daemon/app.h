@@ -46,6 +46,12 @@
 
 namespace fabricd::daemon {
 
+// How a start within the process follows the App before it. Where several nodes share the state.
+struct Succession {
+  bool contends = false;   // The master does not respond: this fabricd tries to take its place.
+  bool continues = false;  // It has waited beside the owner of the shared state until now.
+};
+
 struct RunOptions {
   bool once = false;                 // End when the subnet is up, or cannot come up.
   std::string dump_dir;              // Folder for dumps after heavy sweeps; empty: none.
@@ -53,6 +59,7 @@ struct RunOptions {
   // The configuration's file, for display, and a function that reads it again as at the start.
   std::string config_file = {};
   ConfigKeeper::Load load_config = {};
+  Succession succession = {};
 };
 
 class App final : public Backend {
@@ -67,6 +74,7 @@ class App final : public Backend {
   int Run();
   // After Run(): what this App knows is old, and another one is to take its place in this process.
   bool starts_again() const { return starts_again_ && !stopping_; }
+  Succession successor() const { return successor_; }
   // Any thread, including the signal thread.
   void Stop();
   // Backend.
@@ -126,12 +134,13 @@ class App final : public Backend {
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OnTransport(std::span<mad::Incoming> burst);
   bool OnTurn(const sweep::Core& core);
-  std::string WhyAgain() const;  // Empty: it goes on.
+  std::string WhyAgain();  // Empty: it goes on.
   void OnView(const std::shared_ptr<const sweep::FabricView>& view);
   void ShutDown();
 
   const config::Config config_;  // As started.
   const std::string accept_takeover_;
+  const Succession succession_;
   std::unique_ptr<StateOpener> state_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
@@ -148,6 +157,7 @@ class App final : public Backend {
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;
   bool starts_again_ = false;
+  Succession successor_;  // Of the App after this one.
   std::optional<int> exit_code_;
   ApiServers api_;  // Last: calls use all above.
 };

@@ -215,6 +215,7 @@ int main(int argc, char** argv) {
       code = (*app)->Run();
     }
     again = (*app)->starts_again() && !run.once;
+    run.succession = (*app)->successor();
   }
   spdlog::info("ended with {}", code);
   fabricd::daemon::EndLogging();

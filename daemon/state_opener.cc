@@ -36,16 +36,17 @@ std::chrono::hours Hours(Duration duration) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StateOpener>> StateOpener::Open(const config::Config& config,
-                                                               bool may_wait) {
+                                                               StoreOpening how) {
   std::unique_ptr<StateOpener> state(new StateOpener());
-  FABRICD_RETURN_IF_ERROR(state->OpenStore(config, may_wait));
+  FABRICD_RETURN_IF_ERROR(state->OpenStore(config, std::move(how)));
   FABRICD_RETURN_IF_ERROR(state->ReadFiles(config));
   FABRICD_RETURN_IF_ERROR(state->OpenRecords(config));
   return state;
 }
 
-absl::Status StateOpener::OpenStore(const config::Config& config, bool may_wait) {
-  auto opened = daemon::OpenStore(config, {[this] { return is_master_.load(); }, may_wait});
+absl::Status StateOpener::OpenStore(const config::Config& config, StoreOpening how) {
+  how.may_take = [this] { return is_master_.load(); };
+  auto opened = daemon::OpenStore(config, std::move(how));
   if (!opened.ok()) return opened.status();
   store_ = std::move(opened->store);
   shared_ = opened->shared;
@@ -66,7 +67,7 @@ absl::Status StateOpener::ReadGuid2Lid(const std::string& path) {
   if (!text.ok()) return text.status();
   store::Guid2Lid parsed = store::ParseGuid2Lid(*text);
   WarnSkipped(path, parsed);
-  if (MayManage(mode_)) return store_->PutLids(parsed.records);
+  if (MayManage(mode_) && store_->writable().ok()) return store_->PutLids(parsed.records);
   seed_lids_ = std::move(parsed.records);
   return absl::OkStatus();
 }
@@ -164,6 +165,7 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
 
 void StateOpener::Complete(sweep::CoreOptions& options) const {
   options.sm.mode = mode_;
+  options.sm.shares_state = shared_ != nullptr;
   m_keys_.AddTo(options.sm);
 }
 
@@ -174,8 +176,9 @@ absl::StatusOr<StoredRows> StateOpener::ImportClients(const config::Config& conf
   sa::ClientImport imported = sa::ImportClients(*dump, WallNowMs());
   if (config.sm.sa_db_file.empty()) return std::move(imported.rows);
   WarnSkipped(config.sm.sa_db_file, imported);
-  // One that only reads leaves them to be read again, newer, when it is to manage.
-  if (!MayManage(mode_)) return std::move(imported.rows);
+  // One that only reads leaves them to be read again, newer, when it is to manage; so does one that
+  // may not write yet.
+  if (!MayManage(mode_) || !store_->writable().ok()) return std::move(imported.rows);
   RowChanges changes;
   for (const auto& [key, value] : imported.rows) changes.emplace(key, value);
   FABRICD_RETURN_IF_ERROR(store_->ChangeRows(changes));

@@ -20,6 +20,7 @@
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
 #include "daemon/settings/m_key_records.h"
+#include "daemon/store/store_opening.h"
 #include "daemon/store/store_watch.h"
 #include "fabric/hosts.h"
 #include "fabric/names.h"
@@ -41,9 +42,8 @@ struct StoredState {
 class StateOpener {
  public:
   // Errors tell operators what to do. In a mode that only reads, nothing is stored but events.
-  // `may_wait`: where another fabricd has the shared state, stay in standby mode beside it.
   static absl::StatusOr<std::unique_ptr<StateOpener>> Open(const config::Config& config,
-                                                           bool may_wait = false);
+                                                           StoreOpening how = {});
 
   // What this fabricd does: by the configuration, and by what the store knows of earlier
   // mastership.
@@ -53,7 +53,7 @@ class StateOpener {
 
   store::Store& store() { return *store_; }
   // Null unless several nodes share the store.
-  const store::etcd::SharedStore* shared() const { return shared_; }
+  store::etcd::SharedStore* shared() const { return shared_; }
   // Any thread. Why durable writes are refused for now; OK: they are not.
   absl::Status writable() const { return store_->writable(); }
   // Any thread. A store that several nodes share is written by the master.
@@ -80,7 +80,7 @@ class StateOpener {
  private:
   using Job = std::function<void()>;
   StateOpener() = default;
-  absl::Status OpenStore(const config::Config& config, bool may_wait);
+  absl::Status OpenStore(const config::Config& config, StoreOpening how);
   absl::Status ReadFiles(const config::Config& config);
   absl::Status OpenRecords(const config::Config& config);
   absl::StatusOr<StoredRows> ImportClients(const config::Config& config);
@@ -96,7 +96,7 @@ class StateOpener {
   fabric::HostPatterns host_patterns_;
   std::atomic<bool> is_master_ = false;
   std::unique_ptr<store::Store> store_;
-  const store::etcd::SharedStore* shared_ = nullptr;  // store_, or null.
+  store::etcd::SharedStore* shared_ = nullptr;  // store_, or null.
   StoreWatch store_watch_;
   std::unique_ptr<store::History> history_;  // Of listings_.
   std::unique_ptr<EventLog> events_;

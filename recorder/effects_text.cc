@@ -12,11 +12,17 @@ namespace fabricd::recorder {
 namespace {
 
 constexpr const char* kQuestionNames[] = {
-    "store LIDs",       "store holds",   "store partitions",   "compute a plan",  "check cabling",
-    "order the writes", "compute trees", "evaluate an intent", "store a takeover"};
+    "store LIDs",       "store holds",      "store partitions", "compute a plan",
+    "check cabling",    "order the writes", "compute trees",    "evaluate an intent",
+    "store a takeover", "claim mastership"};
 static_assert(std::size(kQuestionNames) == std::variant_size_v<decltype(sweep::Question::what)>);
-constexpr const char* kAnswerNames[] = {"stored",          "plan",  "order of writes",
-                                        "cabling checked", "trees", "intent evaluated"};
+constexpr const char* kAnswerNames[] = {"stored",
+                                        "plan",
+                                        "order of writes",
+                                        "cabling checked",
+                                        "trees",
+                                        "intent evaluated",
+                                        "mastership claimed"};
 static_assert(std::size(kAnswerNames) == std::variant_size_v<decltype(sweep::Answer::what)>);
 constexpr const char* kEventNames[] = {"start",
                                        "wall clock set",

@@ -70,6 +70,10 @@ struct AnswerText {
     out.set_status(static_cast<uint32_t>(persisted.status.code()));
     out.set_text(std::string(persisted.status.message()));
   }
+  void operator()(const sweep::MastershipClaimed& claimed) const {
+    (*this)(sweep::Persisted{claimed.status});
+    out.set_continues(claimed.continues);
+  }
   void operator()(const sweep::PlanReady& ready) const {
     if (ready.result.after == nullptr && ready.result.steps.empty()) Refuse();
   }

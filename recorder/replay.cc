@@ -103,11 +103,13 @@ std::optional<sweep::Event> Player::AnswerOf(const pb::Answer& answer) {
       [&](const auto& task) -> std::optional<sweep::Event> {
         using Task = std::decay_t<decltype(task)>;
         using Wanted = typename Task::Answer;
+        const auto code = static_cast<absl::StatusCode>(answer.status());
+        const absl::Status status =
+            code == absl::StatusCode::kOk ? absl::OkStatus() : absl::Status(code, answer.text());
         if constexpr (std::is_same_v<Wanted, sweep::Persisted>) {
-          const auto code = static_cast<absl::StatusCode>(answer.status());
-          return sweep::Answer{id, sweep::Persisted{code == absl::StatusCode::kOk
-                                                        ? absl::OkStatus()
-                                                        : absl::Status(code, answer.text())}};
+          return sweep::Answer{id, sweep::Persisted{status}};
+        } else if constexpr (std::is_same_v<Wanted, sweep::MastershipClaimed>) {
+          return sweep::Answer{id, sweep::MastershipClaimed{status, answer.continues()}};
         } else {
           if (!answer.refused()) return sweep::Answer{id, sweep::CarryOut(task)};
           Wanted none{};

@@ -145,4 +145,13 @@ void EffectRunner::Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant
        now);
 }
 
+void EffectRunner::Ask(sweep::QuestionId id, sweep::ClaimMastership, Instant now) {
+  const bool posted = ports_.executor.Post(Queue::kStore, [this, id] {
+    ports_.listener.OnAnswer({id, ports_.records.Claim()});
+  });
+  if (!posted)
+    Step(sweep::Answer{id, sweep::MastershipClaimed{Unavailable("the store's queue is full")}},
+         now);
+}
+
 }  // namespace fabricd::shell

@@ -56,6 +56,7 @@ class EffectRunner {
   void Ask(sweep::QuestionId id, sweep::OrderTables task, Instant now);
   void Ask(sweep::QuestionId id, sweep::ComputeTrees task, Instant now);
   void Ask(sweep::QuestionId id, sweep::EvaluateIntent task, Instant now);
+  void Ask(sweep::QuestionId id, sweep::ClaimMastership task, Instant now);
   template <typename Record>
   void Ask(sweep::QuestionId id, Record record, Instant now);
   void Compute(const Plan& plan, bool urgent);

@@ -54,6 +54,8 @@ class Records {
   [[nodiscard]] virtual absl::Status Write(const sweep::PersistHolds& holds) = 0;
   [[nodiscard]] virtual absl::Status Write(const sweep::PersistPartitions& partitions) = 0;
   [[nodiscard]] virtual absl::Status Write(const sweep::PersistTakeover& takeover) = 0;
+  // Called in the same queue.
+  [[nodiscard]] virtual sweep::MastershipClaimed Claim() = 0;
 };
 
 // Receives the output of the core.

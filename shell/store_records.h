@@ -36,6 +36,11 @@ class StoreRecords final : public Records {
   absl::Status Write(const sweep::PersistTakeover& takeover) override {
     return store_.ChangeRows(takeover.rows);
   }
+  sweep::MastershipClaimed Claim() override {
+    const auto claim = store_.Claim();
+    if (!claim.ok()) return {claim.status()};
+    return {absl::OkStatus(), claim->continues};
+  }
 
  private:
   store::Store& store_;

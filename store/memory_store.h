@@ -17,6 +17,9 @@ namespace fabricd::store {
 
 class MemoryStore final : public Store {
  public:
+  absl::StatusOr<Claimed> Claim() override { return claim_; }
+  // What Claim() answers; OK at first.
+  void set_claim(absl::StatusOr<Claimed> claim) { claim_ = std::move(claim); }
   absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
     std::vector<LidRecord> records;
     for (const auto& [guid, record] : lids_) records.push_back(record);
@@ -159,6 +162,7 @@ class MemoryStore final : public Store {
   uint64_t highest_hold_ = 0;
   StoredRows rows_;
   std::map<std::string, std::string> meta_;
+  absl::StatusOr<Claimed> claim_ = Claimed();
   absl::Status write_error_;
   std::vector<AuditRecord> audit_;
   uint64_t last_audit_ = 0;

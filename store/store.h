@@ -74,6 +74,13 @@ class History {
 
 class Store : public History {
  public:
+  struct Claimed {
+    bool continues = false;  // sweep::MastershipClaimed
+  };
+  // This manager is about to become master: takes the right to write the state, where several share
+  // it. An error: it must not become master.
+  virtual absl::StatusOr<Claimed> Claim() { return Claimed(); }
+
   // Why durable writes are refused for now; OK: they are not. Any thread.
   virtual absl::Status writable() const { return absl::OkStatus(); }
 

@@ -23,7 +23,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       devices_(options_.sm, observed_.own().port_guid),
       lids_(options_, questions_, records),
       planner_(options_, questions_, effects_.log),
-      mastership_(options_, observed_.own(), devices_, engine_, effects_),
+      mastership_(options_, observed_.own(), devices_, engine_, questions_, effects_),
       remediation_(
           {observed_.snapshot(), lids_.table(), planner_.routes(), observed_.local(), options_},
           effects_, questions_,
@@ -150,6 +150,9 @@ void Core::On(Answer answer, Instant now) {
     case Open::KindOf<PersistPartitions>(): partitions_.On(std::get<Persisted>(what), now); break;
     case Open::KindOf<PersistTakeover>():
       activities_.OnTakeoverStored(std::get<Persisted>(what).status, now);
+      break;
+    case Open::KindOf<ClaimMastership>():
+      activities_.Apply(mastership_.OnClaimed(std::get<MastershipClaimed>(what), now), now);
       break;
     case Open::KindOf<ComputePlan>():
       programming_.OnPlan(std::get<PlanReady>(std::move(what)), now);

@@ -28,7 +28,7 @@ namespace fabricd::daemon {
 class TransportNetwork final : public shell::Network {
  public:
   // `fence` null: it is always open.
-  TransportNetwork(mad::Transport& transport, const WriteFence* fence)
+  TransportNetwork(mad::Transport& transport, WriteFence* fence)
       : transport_(transport), fence_(fence) {}
   // UNAVAILABLE: it is a Set of an SMP, and the fence is closed.
   absl::Status Send(mad::OutgoingMad&& mad) override;
@@ -43,7 +43,7 @@ class TransportNetwork final : public shell::Network {
 
  private:
   mad::Transport& transport_;
-  const WriteFence* const fence_;
+  WriteFence* const fence_;
   absl::Status is_sm_;  // Why IsSM could not be set.
 };
 
@@ -61,7 +61,7 @@ class CoreHost {
     Inbox& inbox;
     shell::Listener& listener;
     // Of a fence; nullopt: no other node can take over with this one's state.
-    std::optional<WriteFence::Clocks> fence = std::nullopt;
+    std::optional<WriteFence::Witnesses> fence = std::nullopt;
   };
   // `recorder` null: nothing is recorded.
   CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);

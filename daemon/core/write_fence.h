@@ -3,11 +3,12 @@
 // have been stopped. A stopped master does not know that another SM has taken its subnet. So before
 // each Set is sent one of these must hold, by a clock that counts while the machine sleeps:
 //
-//   the epoch of the shared store is still the one with which the turn of the core began: nobody
-//   else can have it
-//   the turn began less than kMostPause ago: no standby has missed us (standby: 1.6 s at least)
+//   the turn of the core began less than kMostPause ago: no standby has missed us (1.6 s at least)
+//   the epoch of the shared store is still the one with which the turn began, and the store
+//   confirms it: nobody else has taken it
 //
-// The second one keeps a master routing that cannot reach etcd. The core's thread; one at a time.
+// The first one keeps a master routing that cannot reach the store. The core's thread; one at a
+// time. Confirming may wait for the store.
 #pragma once
 
 #include <chrono>
@@ -23,34 +24,39 @@ class WriteFence {
   static constexpr std::chrono::milliseconds kMostPause{1500};
 
   using Time = std::chrono::nanoseconds;
-  // `now`: time since boot, sleep included. `epoch`: 0: none is held. Its lease is over by itself.
-  struct Clocks {
-    std::function<Time()> now;
-    std::function<int64_t()> epoch;
+  struct Witnesses {
+    std::function<Time()> now;       // Since boot, sleep included.
+    std::function<int64_t()> epoch;  // 0: none is held. Its lease is over by itself.
+    std::function<bool()> confirms;  // Asks the store whether it is still held.
   };
-  explicit WriteFence(Clocks clocks) : clocks_(std::move(clocks)) {}
+  explicit WriteFence(Witnesses witnesses) : witnesses_(std::move(witnesses)) {}
 
   // A turn begins. How long ago the last one did, if another SM may have become master since.
   std::optional<Time> BeginTurn() {
-    const Time now = clocks_.now();
-    const bool is_first = !turn_;
-    const Time pause = is_first ? Time{} : now - *turn_;
-    const bool was_safe = is_first || pause <= kMostPause || HasKeptEpoch();
+    const Time now = witnesses_.now();
+    const Time pause = turn_ ? now - *turn_ : Time{};
+    const bool was_safe = pause <= kMostPause || HasKeptEpoch();
     turn_ = now;
-    epoch_ = clocks_.epoch();
+    epoch_ = witnesses_.epoch();
     if (was_safe) return std::nullopt;
     return pause;
   }
 
-  bool MayWrite() const {
-    return turn_ && (clocks_.now() - *turn_ <= kMostPause || HasKeptEpoch());
+  bool MayWrite() {
+    const Time now = witnesses_.now();
+    if (turn_ && now - *turn_ <= kMostPause) return true;
+    if (!turn_ || !HasKeptEpoch()) return false;
+    turn_ = now;
+    return true;
   }
 
  private:
-  bool HasKeptEpoch() const { return epoch_ != 0 && clocks_.epoch() == epoch_; }
+  bool HasKeptEpoch() const {
+    return epoch_ != 0 && witnesses_.epoch() == epoch_ && witnesses_.confirms();
+  }
 
-  const Clocks clocks_;
-  std::optional<Time> turn_;  // When it began.
+  const Witnesses witnesses_;
+  std::optional<Time> turn_;  // When it began, or was confirmed.
   int64_t epoch_ = 0;         // As it began.
 };
 

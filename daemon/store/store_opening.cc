@@ -100,8 +100,10 @@ absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, StoreOpening
   if (!client.ok()) return client.status();
   store::etcd::EtcdStoreOptions options = EtcdStoreOptionsOf(config);
   options.may_take = std::move(how.may_take);
+  options.contends = how.where_held == StoreOpening::WhereHeld::kContend;
+  options.continues = how.continues;
   auto opened = store::etcd::OpenEtcdStore(*std::move(client), *std::move(local), options);
-  if (absl::IsAborted(opened.status()) && how.may_wait) {
+  if (absl::IsAborted(opened.status()) && how.where_held == StoreOpening::WhereHeld::kWait) {
     spdlog::info("{}: waiting beside it", Message(opened.status()));
     // Both went with the first attempt.
     local = OpenLocalStore(config);
@@ -111,7 +113,7 @@ absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, StoreOpening
     opened = store::etcd::OpenWaitingStore(*std::move(client), *std::move(local), options);
   }
   if (!opened.ok()) return opened.status();
-  const store::etcd::SharedStore* shared = opened->get();
+  store::etcd::SharedStore* shared = opened->get();
   return OpenedStore{*std::move(opened), shared};
 }
 

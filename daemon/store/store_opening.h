@@ -30,13 +30,15 @@ store::etcd::EtcdStoreOptions EtcdStoreOptionsOf(const config::Config& config);
 
 struct OpenedStore {
   std::unique_ptr<store::Store> store;
-  const store::etcd::SharedStore* shared = nullptr;  // The same; null: it is of this node alone.
+  store::etcd::SharedStore* shared = nullptr;  // The same; null: it is of this node alone.
 };
 struct StoreOpening {
   // Whether this fabricd may take etcd's epoch again after it has lost it; any thread.
   std::function<bool()> may_take;
-  // Where another fabricd has the epoch, open a store that waits for it. Else that is ABORTED.
-  bool may_wait = false;
+  // Where another fabricd has the epoch: ABORTED; or a store that waits beside it
+  // (waiting_store.h); or one that takes it when this fabricd becomes master.
+  enum class WhereHeld : uint8_t { kRefuse, kWait, kContend } where_held = WhereHeld::kRefuse;
+  bool continues = false;  // store::etcd::EtcdStoreOptions
 };
 // As `store` says. FAILED_PRECONDITION: it says sqlite, and the state directory has a copy of what
 // is in etcd, which may be old. INVALID_ARGUMENT: it says etcd, and the mode is not manage.

@@ -24,9 +24,26 @@ absl::StatusOr<int64_t> Epoch::Grant(std::chrono::seconds ttl) {
   return lease->id;
 }
 
-void Epoch::Begin(int64_t revision) {
+void Epoch::Begin(std::string key, int64_t revision) {
   MutexLock lock(mutex_);
+  key_ = std::move(key);
   revision_ = revision;
+}
+
+absl::Status Epoch::Confirm() {
+  const int64_t held = revision();
+  if (held == 0) return MakeStatus(absl::StatusCode::kAborted, "the lease is over");
+  std::string key;
+  {
+    MutexLock lock(mutex_);
+    key = key_;
+  }
+  const auto read = client_.Range({key});
+  if (!read.ok()) return read.status();
+  if (!read->kvs.empty() && read->kvs[0].mod_revision == held) return absl::OkStatus();
+  MutexLock lock(mutex_);
+  if (revision_ == held) revision_ = 0;
+  return MakeStatus(absl::StatusCode::kAborted, "another fabricd has taken the epoch");
 }
 
 int64_t Epoch::revision() const {

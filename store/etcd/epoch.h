@@ -3,6 +3,9 @@
 // that put it is the number of the epoch: it grows with each owner, and every write compares it, so
 // that etcd refuses what an earlier owner has sent, however late it arrives.
 //
+// The epoch can be taken from an owner that is alive: by a fabricd that has become master because
+// this one does not respond on the fabric. So the lease alone proves nothing; Confirm() does.
+//
 // The lease has a deadline here too, by CLOCK_BOOTTIME, which counts while the machine sleeps: from
 // the moment before etcd was last asked to extend it. An owner that was stopped sees that it is
 // over before it asks anyone. Any thread.
@@ -41,12 +44,15 @@ class Epoch {
 
   // Grants a lease; the caller puts the key with it.
   absl::StatusOr<int64_t> Grant(std::chrono::seconds ttl);
-  // The key was put at this revision.
-  void Begin(int64_t revision);
+  // `key` was put at this revision.
+  void Begin(std::string key, int64_t revision);
   // The revision; 0: none is held, or its lease is over.
   int64_t revision() const;
   // UNAVAILABLE: etcd was not reached. NOT_FOUND: the lease has expired, the epoch is over.
   absl::Status KeepAlive();
+  // Asks etcd whether the key is still ours. ABORTED: it is not, or the lease is over; the epoch is
+  // over. UNAVAILABLE: etcd was not reached.
+  absl::Status Confirm();
   // Ends it here alone.
   void Forget();
   // Ends it in etcd too, as far as that is reached.
@@ -58,6 +64,7 @@ class Epoch {
   mutable Mutex mutex_;
   int64_t lease_ FABRICD_GUARDED_BY(mutex_) = 0;
   int64_t revision_ FABRICD_GUARDED_BY(mutex_) = 0;
+  std::string key_ FABRICD_GUARDED_BY(mutex_);
   std::chrono::nanoseconds deadline_ FABRICD_GUARDED_BY(mutex_){};
 };
 

@@ -46,7 +46,8 @@ class EtcdStore final : public NodePart {
         client_(std::move(client)),
         shared_(*client_, {options_.prefix, instance, options_.name, options_.lease,
                            options_.endpoint, options_.clock}),
-        epoch_(shared_.epoch()) {}
+        epoch_(shared_.epoch()),
+        continues_(options_.continues) {}
   ~EtcdStore() override {
     {
       MutexLock lock(wake_mutex_);
@@ -60,6 +61,9 @@ class EtcdStore final : public NodePart {
 
   absl::Status Open();
 
+  absl::StatusOr<Claimed> Claim() override;
+  bool contends() const override { return contends_; }
+  absl::Status Confirm() override { return epoch_.Confirm(); }
   int64_t epoch() const override { return epoch_.revision(); }
   std::string why_reopen() const override {
     if (!is_superseded_) return "";
@@ -100,8 +104,13 @@ class EtcdStore final : public NodePart {
   absl::Status OpenWithCopy(const absl::Status& unreachable, const Contents& copy,
                             const std::string& mark) FABRICD_REQUIRES(mutex_);
   absl::Status AdoptShared(const Contents& copy, bool is_copy) FABRICD_REQUIRES(mutex_);
+  absl::Status AdoptOfAnother(const absl::Status& held, const Contents& copy)
+      FABRICD_REQUIRES(mutex_);
+  absl::Status Adopt(FlatRows rows, std::string sequence, const Contents& copy)
+      FABRICD_REQUIRES(mutex_);
   absl::Status Write(FlatChanges changes) FABRICD_REQUIRES(mutex_);
   absl::Status Reattach() FABRICD_REQUIRES(mutex_);
+  absl::Status WriteDoubtful() FABRICD_REQUIRES(mutex_);
   void Keep(const FlatChanges& changes) FABRICD_REQUIRES(mutex_);
   void Say(const absl::Status& why_not);
   void Run();
@@ -121,6 +130,10 @@ class EtcdStore final : public NodePart {
   std::set<std::string> doubtful_ FABRICD_GUARDED_BY(mutex_);  // Keys that etcd may have otherwise.
   std::string last_write_ FABRICD_GUARDED_BY(mutex_);  // The sequence that rows_ stands for.
   FlatChanges uncopied_ FABRICD_GUARDED_BY(mutex_);
+  // Claim() could not reach etcd: the epoch is taken by force once it can be.
+  bool is_claim_owed_ FABRICD_GUARDED_BY(mutex_) = false;
+  bool continues_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> contends_ = false;
   std::atomic<bool> is_superseded_ = false;
 
   mutable Mutex why_mutex_;
@@ -144,6 +157,8 @@ absl::Status EtcdStore::Open() {
     const absl::Status attached = shared_.Attach(std::nullopt);
     if (absl::IsUnavailable(attached)) {
       FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
+    } else if (options_.contends && absl::IsAborted(attached)) {
+      FABRICD_RETURN_IF_ERROR(AdoptOfAnother(attached, copy->contents));
     } else {
       FABRICD_RETURN_IF_ERROR(attached);
       FABRICD_RETURN_IF_ERROR(AdoptShared(copy->contents, !copy->mark.empty()));
@@ -178,12 +193,52 @@ absl::Status EtcdStore::AdoptShared(const Contents& copy, bool is_copy) {
   }
   auto loaded = shared_.Load();
   if (!loaded.ok()) return loaded.status();
-  const auto contents = Unflatten(*loaded, shared_.where());
+  return Adopt(*std::move(loaded), shared_.sequence(), copy);
+}
+
+absl::Status EtcdStore::AdoptOfAnother(const absl::Status& held, const Contents& copy) {
+  auto view = SharedRows::ReadView(*client_, options_.prefix);
+  if (!view.ok()) return view.status();
+  contends_ = true;
+  Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(held)));
+  return Adopt(std::move(view->rows), std::move(view->sequence), copy);
+}
+
+absl::Status EtcdStore::Adopt(FlatRows rows, std::string sequence, const Contents& copy) {
+  const auto contents = Unflatten(rows, shared_.where());
   if (!contents.ok()) return contents.status();
-  rows_ = *std::move(loaded);
+  rows_ = std::move(rows);
   lids_ = LidIndex(contents->lids);
-  last_write_ = shared_.sequence();
+  last_write_ = std::move(sequence);
   return WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_);
+}
+
+// ---- mastership
+
+// The epoch first, so that nobody else writes; then the question whether what was read is still
+// what is there. If it is not, this store has the epoch, and is opened again.
+absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
+  MutexLock lock(mutex_);
+  contends_ = false;
+  const bool continues = std::exchange(continues_, false);
+  if (epoch_.Confirm().ok()) return Claimed{continues};
+  absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
+  if (absl::IsUnavailable(taken)) {
+    // Jobs come first: the fabric has elected this SM.
+    is_claim_owed_ = true;
+    Say(taken);
+    return Claimed{continues};
+  }
+  if (taken.ok() && shared_.sequence() != last_write_) {
+    is_superseded_ = true;
+    taken = MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has written meanwhile",
+                       shared_.where());
+  } else if (taken.ok()) {
+    taken = WriteDoubtful();
+  }
+  Say(taken);
+  if (!taken.ok()) return taken;
+  return Claimed{continues || shared_.took_from_another()};
 }
 
 // ---- writes
@@ -267,12 +322,17 @@ absl::Status EtcdStore::Reattach() {
   if (is_superseded_) return writable();
   const bool may_take = !options_.may_take || options_.may_take();
   const absl::Status attached =
-      may_take ? shared_.Attach(last_write_) : shared_.Inspect(last_write_);
+      may_take ? shared_.Attach(last_write_, is_claim_owed_) : shared_.Inspect(last_write_);
   is_superseded_ = shared_.is_superseded();
   FABRICD_RETURN_IF_ERROR(attached);
   if (!may_take)
     return Unavailable("{}: the epoch is not held, and this fabricd is not the master",
                        shared_.where());
+  is_claim_owed_ = false;
+  return WriteDoubtful();
+}
+
+absl::Status EtcdStore::WriteDoubtful() {
   FlatChanges again;
   for (const std::string& key : doubtful_) {
     const auto known = rows_.find(key);
@@ -321,18 +381,16 @@ void EtcdStore::Run() {
 
 void EtcdStore::Turn() {
   CopyIfChanged();
-  using std::chrono::nanoseconds;
-  const nanoseconds every =
-      writable().ok() ? nanoseconds(options_.lease) / 3 : nanoseconds(options_.retry);
-  if (options_.clock() - looked_ < every) return;
+  if (contends_ || options_.clock() - looked_ < options_.retry) return;
   Look();
   looked_ = options_.clock();
 }
 
 void EtcdStore::Look() {
-  const absl::Status alive = epoch_.KeepAlive();
-  if (alive.ok() && writable().ok()) return;
-  if (absl::IsUnavailable(alive)) return Say(alive);
+  absl::Status held = epoch_.KeepAlive();
+  if (held.ok()) held = epoch_.Confirm();
+  if (held.ok() && writable().ok()) return;
+  if (absl::IsUnavailable(held)) return Say(held);
   MutexLock lock(mutex_);
   Say(Reattach());
 }

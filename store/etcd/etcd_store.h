@@ -37,6 +37,10 @@ struct EtcdStoreOptions {
   std::chrono::milliseconds copy_after{200};  // A write is in the local copy.
   // Whether the epoch may be taken again. Called on the store's own thread. Empty: always.
   std::function<bool()> may_take = {};
+  // Where another fabricd has the epoch, open without it: Claim() takes it.
+  bool contends = false;
+  // The epoch of another fabricd has ended just now: what it knew is all in etcd.
+  bool continues = false;
   BootClock clock = BootTime;
   bool has_thread = true;  // False: Turn() is called instead, by a simulator.
 };
@@ -52,6 +56,11 @@ class SharedStore : public Store {
   virtual std::string why_reopen() const = 0;
   // The owner of the epoch where this process only waits for it. Any thread.
   virtual std::optional<EpochOwner> other_owner() const { return std::nullopt; }
+  // Without the epoch, until Claim() takes it. Writes are refused. Any thread.
+  virtual bool contends() const { return false; }
+  // Asks etcd whether the epoch is still ours. Any thread. ABORTED: it is not. UNAVAILABLE: etcd
+  // does not answer.
+  virtual absl::Status Confirm() = 0;
   // What the store's thread does: every `retry`, and `copy_after` a write. May wait for etcd.
   virtual void Turn() = 0;
 };
@@ -64,8 +73,9 @@ std::string CopyMark(const std::string& prefix, const std::string& sequence);
 std::string CopyNote(const std::string& mark);
 
 // `local`: the store of this node's state directory. Errors:
-//   ABORTED              another fabricd holds the epoch (it is named)
-//   FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would be
+//   ABORTED              another fabricd holds the epoch (it is named), and this one does not
+//   contend FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would
+//   be
 //                        hidden; or etcd is empty although `local` has a copy of its state
 //   UNAVAILABLE          etcd cannot be reached, and `local` has no copy of its state
 //   DATA_LOSS            what is in etcd keeps no rule of ours

@@ -108,7 +108,8 @@ std::string SharedRows::PartKey(size_t number) const {
   return Key("batch/") + fmt::format("{:06}", number);
 }
 
-absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::string>& expected) {
+absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::string>& expected,
+                                                     bool by_force) {
   const std::string begin = Key("");
   const auto read = RangeAll(client_, {begin, EndOfPrefix(begin)}, 16);
   if (!read.ok()) return read.status();
@@ -124,7 +125,10 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
     is_superseded_ = true;
     return WrittenByAnother(where());
   }
-  if (control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance) {
+  const bool is_of_another =
+      control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance;
+  took_from_another_ = is_of_another && by_force;
+  if (is_of_another && !by_force) {
     is_superseded_ = expected.has_value();
     return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd uses it: {}", where(),
                       OwnerOf(control->epoch.value).name);
@@ -133,12 +137,12 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
 }
 
 absl::Status SharedRows::Inspect(const std::optional<std::string>& expected) {
-  return Look(expected).status();
+  return Look(expected, /*by_force=*/false).status();
 }
 
-absl::Status SharedRows::Attach(const std::optional<std::string>& expected) {
+absl::Status SharedRows::Attach(const std::optional<std::string>& expected, bool by_force) {
   epoch_.Forget();
-  const auto control = Look(expected);
+  const auto control = Look(expected, by_force);
   if (!control.ok()) return control.status();
   FABRICD_RETURN_IF_ERROR(TakeEpoch(*control));
   sequence_ = control->sequence.value;
@@ -165,12 +169,12 @@ absl::Status SharedRows::TakeEpoch(const Control& control) {
   const auto taken = client_.Commit(take);
   if (!taken.ok()) return taken.status();
   if (taken->succeeded) {
-    epoch_.Begin(taken->revision);
+    epoch_.Begin(Key("epoch"), taken->revision);
     return absl::OkStatus();
   }
   // It may have been taken by an attempt whose answer was lost.
   if (!taken->kvs.empty() && taken->kvs[0].lease == *lease) {
-    epoch_.Begin(taken->kvs[0].mod_revision);
+    epoch_.Begin(Key("epoch"), taken->kvs[0].mod_revision);
     return absl::OkStatus();
   }
   epoch_.Release();

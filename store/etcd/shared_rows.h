@@ -55,12 +55,15 @@ class SharedRows {
   //                        neither that one nor one of this object: somebody else has written, or
   //                        etcd has lost its data
   //   DATA_LOSS            a control key has no value of ours
-  // What this instance had before (its process has died) is taken over at once.
-  absl::Status Attach(const std::optional<std::string>& expected);
+  // What this instance had before (its process has died) is taken over at once; by force, what
+  // another instance has. Its writes are refused from then on.
+  absl::Status Attach(const std::optional<std::string>& expected, bool by_force = false);
   // The errors of Attach(), and the same is noted, but nothing is changed.
   absl::Status Inspect(const std::optional<std::string>& expected);
   // Another instance holds the epoch, or has written since this object has read. For good.
   bool is_superseded() const { return is_superseded_; }
+  // The last Attach() has taken it from another instance.
+  bool took_from_another() const { return took_from_another_; }
   // Whether there was anything below the prefix when the epoch was taken.
   bool was_empty() const { return was_empty_; }
 
@@ -106,7 +109,7 @@ class SharedRows {
                                         const std::string& begin);
   static absl::StatusOr<Control> ControlOf(const std::vector<KeyValue>& kvs,
                                            const std::string& prefix);
-  absl::StatusOr<Control> Look(const std::optional<std::string>& expected);
+  absl::StatusOr<Control> Look(const std::optional<std::string>& expected, bool by_force);
   std::string Key(const char* name) const { return options_.prefix + "control/" + name; }
   std::string PartKey(size_t number) const;
   absl::Status TakeEpoch(const Control& control);
@@ -126,6 +129,7 @@ class SharedRows {
   uint64_t cluster_ = 0;
   bool was_empty_ = false;
   bool is_superseded_ = false;
+  bool took_from_another_ = false;
   bool is_batch_void_ = false;  // A batch of ours may be committed, and was reported as failed.
 };
 

@@ -42,6 +42,9 @@ class WaitingStore final : public NodePart {
   }
 
   int64_t epoch() const override { return 0; }
+  absl::Status Confirm() override {
+    return MakeStatus(absl::StatusCode::kAborted, "another fabricd has the epoch");
+  }
   std::string why_reopen() const override {
     MutexLock lock(mutex_);
     return why_reopen_;

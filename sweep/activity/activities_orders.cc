@@ -24,7 +24,8 @@ void Activities::Apply(Mastership::Order order, Instant now) {
   if (order.shows_others) view_.MarkChanged();
   if (order.tables_unknown) programming_.ForgetTables();
   if (order.rose) {
-    programming_.desired().SetReregistration(true);
+    const Lid before = order.continues ? guard_.PredecessorLid(programming_.lids()) : Lid();
+    programming_.desired().SetReregistration({.all = true, .except_of = before});
     guard_.OnBecameMaster();
   }
   using Kind = Mastership::Order::Kind;

@@ -50,7 +50,7 @@ DesiredInputs Programming::InputsFor(std::shared_ptr<const fabric::LidTable> lid
           ground_.options.policy.partitions,
           nullptr,
           observed_.local(),
-          /*reregister_all=*/false,
+          /*reregistration=*/{},
           multicast_.blocks()};
 }
 
@@ -231,7 +231,7 @@ Programming::Outcome Programming::Finish(Instant now) {
   NoteKeys(*ended);
   ShareMemory();
   Observe(now);
-  desired_.SetReregistration(false);
+  desired_.SetReregistration({});
   desired_.pending().OnRunEnded(ended->undone());
   const bool complete = confirmed && ended->has_plan();
   if (complete) {

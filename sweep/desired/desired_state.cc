@@ -34,7 +34,7 @@ DesiredState Derive(const DesiredInputs& inputs, const DesiredState* before) {
                   inputs.intent.unpartitioned};
   desired.guids = {inputs.aliases, MustReadAllGuids(inputs, before)};
   desired.ports = {inputs.local, inputs.intent.disabled, inputs.intent.reenabled,
-                   inputs.reregister_all};
+                   inputs.reregistration};
   desired.multicast_blocks = inputs.multicast_blocks;
   return desired;
 }

@@ -46,12 +46,22 @@ struct DesiredGuids {
   bool read_all = false;
 };
 
+// Which end ports are asked to register with Subnet Administration again, besides those whose link
+// comes up: all in the first sweep as master.
+struct Reregistration {
+  bool all = false;
+  // But those whose MasterSMLID is this: a predecessor, whose clients this SM knows. 0: none.
+  Lid except_of = Lid();
+
+  bool Wants(Lid master_sm_lid) const { return all && !(except_of && master_sm_lid == except_of); }
+};
+
 // PortInfo, apart from the LIDs.
 struct DesiredPorts {
   PortRef local;  // The SM's port: MasterSMLID is its LID, and it is configured first.
   // Sorted. Switch ports to disable, and to enable again.
   std::vector<PortRef> disabled, reenabled;
-  bool reregister_all = false;  // First sweep as master: clients must register again.
+  Reregistration reregistration;
 };
 
 struct DesiredState {
@@ -76,7 +86,7 @@ struct DesiredInputs {
   policy::PartitionOptions partition_options;
   std::shared_ptr<const fabric::AliasGuids> aliases;
   PortRef local;
-  bool reregister_all = false;
+  Reregistration reregistration = {};
   uint16_t multicast_blocks = 0;
 };
 

@@ -27,21 +27,20 @@ class DesiredTracker {
     aliases_ = std::move(aliases);
     return pending;
   }
-  // Sets whether all clients must register again.
-  void SetReregistration(bool wanted) { reregisters_ = wanted; }
+  void SetReregistration(Reregistration wanted) { reregistration_ = wanted; }
   void SetGoal(routing::ReplanGoal goal) { goal_ = goal; }
   routing::ReplanGoal goal() const { return goal_; }
-  // `inputs` without aliases and reregister_all, which this class fills in.
+  // `inputs` without aliases and reregistration, which this class fills in.
   const DesiredState& Update(DesiredInputs inputs) {
     inputs.aliases = aliases_;
-    inputs.reregister_all = reregisters_;
+    inputs.reregistration = reregistration_;
     last_ = Derive(inputs, last_ ? &*last_ : nullptr);
     return *last_;
   }
   // The desired state of a first sweep as master. Nothing is recorded.
   DesiredState Preview(DesiredInputs inputs) const {
     inputs.aliases = aliases_;
-    inputs.reregister_all = true;
+    inputs.reregistration = {.all = true};
     return Derive(inputs, nullptr);
   }
   // P_Keys and GUIDs within `scope` now match `desired`, or their writes have failed.
@@ -54,7 +53,7 @@ class DesiredTracker {
 
  private:
   std::shared_ptr<const fabric::AliasGuids> aliases_;
-  bool reregisters_ = true;  // Until one sweep as master has been completed.
+  Reregistration reregistration_{.all = true};  // Until one sweep as master has been completed.
   routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;
   std::optional<DesiredState> last_;
   PendingChanges pending_;

@@ -72,10 +72,17 @@ struct TreesReady {
 struct IntentEvaluated {
   routing::Consequences consequences;
 };
+struct MastershipClaimed {
+  absl::Status status;  // OK: this SM may become master.
+  // Another manager was master with the same durable state until now, so that state names every
+  // client that has registered with its Subnet Administration.
+  bool continues = false;
+};
 // The answer to a question. Ignored if the question is no longer open.
 struct Answer {
   QuestionId id;
-  std::variant<Persisted, PlanReady, TablesOrdered, CablesChecked, TreesReady, IntentEvaluated>
+  std::variant<Persisted, PlanReady, TablesOrdered, CablesChecked, TreesReady, IntentEvaluated,
+               MastershipClaimed>
       what;
 };
 struct SweepCommand {
@@ -232,6 +239,11 @@ struct PersistTakeover {
   using Answer = Persisted;
   RowChanges rows;
 };
+// The right to be master, where several managers share the durable state. Asked for before each
+// mastership; nothing is written to a device before the answer.
+struct ClaimMastership {
+  using Answer = MastershipClaimed;
+};
 // Computes the consequences of an intent.
 struct EvaluateIntent {
   using Answer = IntentEvaluated;
@@ -246,7 +258,7 @@ struct EvaluateIntent {
 struct Question {
   QuestionId id;
   std::variant<PersistLids, PersistHolds, PersistPartitions, ComputePlan, CheckCables, OrderTables,
-               ComputeTrees, EvaluateIntent, PersistTakeover>
+               ComputeTrees, EvaluateIntent, PersistTakeover, ClaimMastership>
       what;
 };
 

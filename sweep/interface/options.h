@@ -26,6 +26,9 @@ struct SmOptions {
   SmKey sm_key{1};
   Duration polling_timeout = std::chrono::seconds(10);  // Between a standby's polls of the master.
   uint32_t polling_retries = 3;  // Unanswered polls in a row; then the master is gone.
+  // Several managers share the durable state. Then this SM asks for the right to be master
+  // (ClaimMastership), and where it only reads, it watches for a master that does not respond.
+  bool shares_state = false;
   uint64_t gid_prefix = 0xFE80000000000000;
   MKey m_key;
   uint16_t m_key_lease_period = 0;  // seconds

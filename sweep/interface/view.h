@@ -60,6 +60,9 @@ struct SmStatus {
   std::vector<RemoteSm> remote;
   // MASTER, but the takeover guard lets nothing be written until its report is accepted.
   bool is_held = false;
+  // This SM only reads, for managers that share its state, and their master does not respond or is
+  // master no longer (sweep/mastership/master_watcher.h).
+  bool master_is_silent = false;
 
   // This SM configures the subnet.
   bool Manages() const { return state == wire::SmState::kMaster && !is_held; }

@@ -30,16 +30,19 @@ Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
 }  // namespace
 
 Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
-                       const DeviceTable& devices, mad::TransactionEngine& engine, Effects& effects)
+                       const DeviceTable& devices, mad::TransactionEngine& engine,
+                       OpenQuestions& questions, Effects& effects)
     : options_(options),
       local_port_(local),
       devices_(devices),
       engine_(engine),
+      questions_(questions),
       effects_(effects),
       priority_(options.sm.priority),
       checks_(devices, engine, ContextOf(Ask::kCheck)),
       watch_(devices, engine, ContextOf(Ask::kWatch)),
       proof_(devices, engine, ContextOf(Ask::kProof)),
+      watcher_(devices, engine, ContextOf(Ask::kWatchMaster)),
       poll_(options.sm, devices, engine, ContextOf(Ask::kPoll)),
       notice_(devices, engine, ContextOf(Ask::kOwnPort)) {}
 
@@ -54,6 +57,7 @@ void Mastership::SetState(SmState state) {
   Log(LogLevel::kInfo,
       fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
   state_ = state;
+  if (!IsMaster()) claim_.reset();
 }
 
 wire::SmInfo Mastership::Own() const {
@@ -231,6 +235,7 @@ void Mastership::OnSweepStart() {
   watch_.OnSweepStart();
   watched_.reset();
   poll_.Stop();
+  questions_.Drop<ClaimMastership>();
   step_down_.OnSweepStart();
 }
 
@@ -251,7 +256,11 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
                                Instant now) {
   snapshot_ = std::move(snapshot);
   others_ = std::move(found);
-  if (OnlyReads()) return {Order::Kind::kOnlyRead};
+  if (OnlyReads()) {
+    Order order{Order::Kind::kOnlyRead};
+    if (options_.sm.shares_state) order.shows_others = watcher_.OnFound(others_, now);
+    return order;
+  }
   const ElectionVerdict verdict = ElectNow(now);
   if (!Rises(verdict) || !checks_.Start(others_, unread, local_port_.port_guid, *snapshot_))
     return Follow(verdict, now);
@@ -292,10 +301,33 @@ PortRef Mastership::FindPort(Guid port_guid) const {
   return found;
 }
 
+// Also a master by handover, whose state this SM shares with nobody who has handed over.
+bool Mastership::MustClaim(const ElectionVerdict& verdict) const {
+  return options_.sm.shares_state && !claim_ &&
+         (Rises(verdict) || (IsMaster() && verdict.kind == ElectionVerdict::Kind::kMaster));
+}
+
+Order Mastership::OnClaimed(const MastershipClaimed& claimed, Instant now) {
+  if (!claimed.status.ok())
+    return {Order::Kind::kGiveUp,
+            fmt::format("this SM may not be master: {}", Message(claimed.status))};
+  claim_ = claimed;
+  const ElectionVerdict verdict = ElectNow(now);
+  // As after a check: requests of other SMs may have arrived meanwhile.
+  if (Rises(verdict) && checks_.StartAgain(others_, local_port_.port_guid, *snapshot_))
+    return checks_.done() ? FinishCheck(now) : Order();
+  return Follow(verdict, now);
+}
+
 Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
   Order order;
+  if (MustClaim(verdict)) {
+    questions_.Ask(ClaimMastership{});
+    return order;
+  }
   if (Rises(verdict)) {
     order.rose = order.tables_unknown = true;
+    order.continues = claim_ && claim_->continues;
     checks_.OnDecided();
     SetState(SmState::kMaster);
   }
@@ -344,6 +376,11 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
       if (checks_.done()) return FinishCheck(now);
       break;
     case Ask::kOwnPort: SendPriorityNotice(completion); break;
+    case Ask::kWatchMaster: {
+      Order order;
+      order.shows_others = watcher_.OnCompletion(completion);
+      return order;
+    }
     case Ask::kProof: AnswerHeld(proof_.OnCompletion(completion, options_.sm.sm_key)); break;
     case Ask::kWatch:
       if (const auto seen = watch_.OnCompletion(completion)) {
@@ -359,6 +396,7 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
 
 void Mastership::OnTimer(Instant now) {
   if (now >= watch_.NextDeadline()) watch_.OnTimer(now);
+  if (now >= watcher_.NextDeadline()) watcher_.OnTimer(now);
   if (now >= poll_.next()) poll_.Send(watched_ ? &*watched_ : nullptr, now);
 }
 

@@ -16,10 +16,11 @@
 #include "fabric/snapshot.h"
 #include "mad/transaction_engine.h"
 #include "sweep/device/device_table.h"
-#include "sweep/interface/events.h"
+#include "sweep/interface/questions.h"
 #include "sweep/mastership/election.h"
 #include "sweep/mastership/key_proof.h"
 #include "sweep/mastership/master_poll.h"
+#include "sweep/mastership/master_watcher.h"
 #include "sweep/mastership/pre_master_checks.h"
 #include "sweep/mastership/priority_notice.h"
 #include "sweep/mastership/sm_watch.h"
@@ -33,7 +34,7 @@ namespace fabricd::sweep {
 class Mastership {
  public:
   // The purpose of a request, carried as the kind in its context.
-  enum class Ask : uint8_t { kPoll, kHandover, kCheck, kOwnPort, kWatch, kProof };
+  enum class Ask : uint8_t { kPoll, kHandover, kCheck, kOwnPort, kWatch, kProof, kWatchMaster };
 
   struct Order {
     enum class Kind : uint8_t {
@@ -48,14 +49,16 @@ class Mastership {
     };
     Kind kind = Kind::kNothing;
     std::string why;
-    bool rose = false;            // This SM has just become master.
+    bool rose = false;  // This SM has just become master.
+    // The same, where its predecessor had the same durable state: clients need not register again.
+    bool continues = false;
     bool tables_unknown = false;  // Another master may have written since they were read.
-    bool shows_others = false;    // others() has changed.
+    bool shows_others = false;    // others(), or master_is_silent(), has changed.
   };
 
   // All references must outlive this. `options` may change when a sweep starts.
   Mastership(const CoreOptions& options, const mad::LocalPort& local, const DeviceTable& devices,
-             mad::TransactionEngine& engine, Effects& effects);
+             mad::TransactionEngine& engine, OpenQuestions& questions, Effects& effects);
 
   wire::SmState state() const { return state_; }
   bool IsMaster() const { return state_ == wire::SmState::kMaster; }
@@ -68,6 +71,10 @@ class Mastership {
   wire::SmInfo Own() const;  // The SMInfo that this SM returns, with its SM_Key.
   const std::vector<RemoteSm>& others() const { return others_; }
 
+  // This SM only reads, for managers that share its state, and the master that it has seen does not
+  // respond, or is master no longer. For good.
+  bool master_is_silent() const { return watcher_.is_silent(); }
+
   uint8_t priority() const { return priority_; }  // 0-15, current value.
 
   void Start();  // NOT-ACTIVE to DISCOVERING, unless this SM only reads.
@@ -75,7 +82,10 @@ class Mastership {
   [[nodiscard]] Order OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
                                 std::vector<mad::OutgoingMad>& send);
   // The engine has dropped all requests without completions.
-  void OnRequestsDropped() { proof_.AskAgain(); }
+  void OnRequestsDropped() {
+    proof_.AskAgain();
+    watcher_.OnRequestsDropped();
+  }
   // A heavy sweep starts. The engine has dropped all requests; earlier checks, polls and watches
   // end.
   void OnSweepStart();
@@ -85,6 +95,7 @@ class Mastership {
                                    Instant now);
   void OnLightSweep(std::vector<RemoteSm> others, Instant now);
   [[nodiscard]] Order OnCompletion(const mad::Completion& completion, Instant now);
+  [[nodiscard]] Order OnClaimed(const MastershipClaimed& claimed, Instant now);
   // Commands of operators. The outcome is added to Effects::finished.
   [[nodiscard]] Order On(const SetPriority& command);
   [[nodiscard]] Order On(const StepDown& command);
@@ -94,7 +105,9 @@ class Mastership {
   void OnSweepEnd();
   // Call at NextDeadline(): sends polls.
   void OnTimer(Instant now);
-  Instant NextDeadline() const { return std::min(poll_.next(), watch_.NextDeadline()); }
+  Instant NextDeadline() const {
+    return std::min({poll_.next(), watch_.NextDeadline(), watcher_.NextDeadline()});
+  }
 
  private:
   Order OnHandoverRequest(Guid from);
@@ -114,6 +127,7 @@ class Mastership {
                   Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
   bool Rises(const ElectionVerdict& verdict) const;
+  bool MustClaim(const ElectionVerdict& verdict) const;
   Order FinishCheck(Instant now);
   Order Follow(const ElectionVerdict& verdict, Instant now);
   void HandOver(const RemoteSm& other);
@@ -136,6 +150,7 @@ class Mastership {
   const mad::LocalPort& local_port_;
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
+  OpenQuestions& questions_;
   Effects& effects_;
 
   wire::SmState state_ = wire::SmState::kNotActive;
@@ -149,6 +164,8 @@ class Mastership {
   PreMasterChecks checks_;
   SmWatch watch_;
   KeyProof proof_;
+  MasterWatcher watcher_;
+  std::optional<MastershipClaimed> claim_;  // Of this mastership.
   SweepBudget budget_;
   uint32_t lost_handovers_ = 0;  // In a row, without a response.
   MasterPoll poll_;              // Polls watched_.

@@ -17,7 +17,8 @@ SmStatus StatusOf(const ViewInput& input) {
                   mastership.Own().activity_count,
                   port,
                   mastership.others(),
-                  mastership.IsMaster() && input.guard.is_held()};
+                  mastership.IsMaster() && input.guard.is_held(),
+                  mastership.master_is_silent()};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);
   if (local != nullptr && !status.Manages()) status.lid = local->info.lid;

@@ -31,6 +31,10 @@ class TakeoverGuard {
   void OnBecameMaster() { is_armed_ = true; }
   // This SM is no longer master.
   void OnNoLongerMaster() { is_armed_ = is_held_ = false; }
+  // The LID of the port from which the subnet was managed last with this durable state; 0: unknown.
+  Lid PredecessorLid(const LidManager& lids) const {
+    return record_.sm_ports.empty() ? Lid() : lids.RecordedLid(record_.sm_ports.back());
+  }
   // False: Stops() has let it write since this SM became master.
   bool IsArmed() const { return is_armed_; }
 

@@ -7,6 +7,7 @@
 #include "sim/generate/generate.h"
 #include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
+#include "tests/support/set_watch.h"
 
 namespace fabricd::test {
 namespace {
@@ -71,22 +72,6 @@ TEST(MisplacedCables, AreReportedAndTheSubnetComesUp) {
   ASSERT_TRUE(harness.RunUntil([&] { return !harness.manager(sm).finished.empty(); }));
   EXPECT_EQ(misplaced().size(), 2u);
 }
-
-// The Sets that reach the devices, those that only ask a CA's clients to reregister apart.
-class SetWatch : public sim::SimObserver {
- public:
-  void OnServed(const Served& served) override {
-    if (served.request.method != wire::Method::kSet) return;
-    const bool reregister = served.request.attribute == wire::AttributeId::kPortInfo &&
-                            wire::PortInfo::Decode(served.request.data).client_reregister;
-    if (reregister)
-      ++reregisters[served.ingress];
-    else
-      others.push_back(std::string(wire::AttributeName(served.request.attribute)));
-  }
-  std::map<PortRef, int> reregisters;
-  std::vector<std::string> others;
-};
 
 TEST_P(BringUp, ARestartKeepsLidsAndSetsClientReregisterOncePerEndPort) {
   sim::Simulation harness(*Make(GetParam()));

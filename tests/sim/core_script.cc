@@ -25,9 +25,9 @@ constexpr Duration kLimit = std::chrono::seconds(60);  // Of run-until.
 
 // "compute-plan"
 std::string KindOf(const sweep::Question& question) {
-  constexpr std::array kNames = {"store-lids", "store-holds",  "store-partitions",
-                                 "plan",       "check-cables", "order-tables",
-                                 "trees",      "evaluate",     "store-takeover"};
+  constexpr std::array kNames = {
+      "store-lids",   "store-holds", "store-partitions", "plan",           "check-cables",
+      "order-tables", "trees",       "evaluate",         "store-takeover", "claim"};
   using Open = sweep::OpenQuestions;
   static_assert(Open::KindOf<sweep::PersistLids>() == 0 &&
                 kNames.size() == std::variant_size_v<decltype(sweep::Question::what)>);
@@ -412,6 +412,8 @@ sweep::Answer CoreScript::AnswerTo(const sweep::Question& question, const absl::
             for (const fabric::LidRecord& record : task.records)
               if (status.ok()) durable_[record.port_guid] = record;
           return {question.id, sweep::Persisted{status}};
+        } else if constexpr (std::is_same_v<Task, sweep::ClaimMastership>) {
+          return {question.id, sweep::MastershipClaimed{status}};
         } else {
           return {question.id, sweep::CarryOut(task)};
         }

@@ -78,7 +78,7 @@ class CoreHostTest : public ::testing::Test {
   Listener listener_{inbox_};
   std::unique_ptr<sim::SimTransport> transport_;
   StoreThread store_thread_;
-  std::optional<WriteFence::Clocks> fence_;
+  std::optional<WriteFence::Witnesses> fence_;
   std::unique_ptr<CoreHost> host_;
 };
 
@@ -114,7 +114,7 @@ TEST_F(CoreHostTest, RecordsTheStepsOfTheCore) {
 TEST_F(CoreHostTest, SaysSoAfterItWasStopped) {
   WriteFence::Time now = std::chrono::hours(1);
   int64_t epoch = 3;
-  fence_ = WriteFence::Clocks{[&] { return now; }, [&] { return epoch; }};
+  fence_ = WriteFence::Witnesses{[&] { return now; }, [&] { return epoch; }, [] { return true; }};
   Make();
   bool was_up = false;
   RunUntil([&] {
@@ -156,7 +156,7 @@ mad::OutgoingMad SmpOf(wire::Method method) {
 
 TEST(TransportNetwork, AClosedFenceStopsSetsOfSmpsAlone) {
   WriteFence::Time now = std::chrono::hours(1);
-  WriteFence fence{{[&] { return now; }, [] { return 0; }}};
+  WriteFence fence{{[&] { return now; }, [] { return 0; }, [] { return false; }}};
   Counter transport;
   TransportNetwork network(transport, &fence);
   fence.BeginTurn();

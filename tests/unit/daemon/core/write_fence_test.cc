@@ -13,7 +13,9 @@ class WriteFenceTest : public ::testing::Test {
  protected:
   WriteFence::Time now_ = seconds(100);
   int64_t epoch_ = 7;
-  WriteFence fence_{{[this] { return now_; }, [this] { return epoch_; }}};
+  bool confirms_ = true;
+  WriteFence fence_{
+      {[this] { return now_; }, [this] { return epoch_; }, [this] { return confirms_; }}};
 };
 
 TEST_F(WriteFenceTest, IsOpenWhileTheEpochIsHeldHoweverLongATurnTakes) {
@@ -32,6 +34,15 @@ TEST_F(WriteFenceTest, ClosesInTheMiddleOfATurnThatWasStopped) {
   EXPECT_EQ(fence_.BeginTurn(), seconds(20));
   EXPECT_TRUE(fence_.MayWrite()) << "the core knows by then";
   EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+}
+
+// The lease lives on where another fabricd has taken the epoch by force.
+TEST_F(WriteFenceTest, ClosesWhereTheStoreDoesNotConfirmTheEpoch) {
+  fence_.BeginTurn();
+  now_ += seconds(2);
+  confirms_ = false;
+  EXPECT_FALSE(fence_.MayWrite());
+  EXPECT_EQ(fence_.BeginTurn(), seconds(2));
 }
 
 // Another fabricd may have held it in between.

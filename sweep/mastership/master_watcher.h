@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// MasterWatcher: watches the master of the subnet for an SM that only reads and shares the durable
+// state of that master. It polls the master's SMInfo, during sweeps too, and notices when the master
+// does not respond or is master no longer. What follows from that is the shell's decision. The
+// transaction engine's attempts (4 in 1.6 s by default) are the patience: one lost poll is enough.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/time.h"
+#include "mad/transaction_engine.h"
+#include "sweep/device/device_table.h"
+#include "sweep/interface/view.h"
+
+namespace fabricd::sweep {
+
+class MasterWatcher {
+ public:
+  // References must outlive this.
+  MasterWatcher(const DeviceTable& devices, mad::TransactionEngine& engine,
+                mad::RequestContext context)
+      : devices_(devices), engine_(engine), context_(context) {}
+
+  // A sweep has found these SMs. Returns whether is_silent() has changed.
+  [[nodiscard]] bool OnFound(const std::vector<RemoteSm>& found, Instant now);
+  // A poll has completed. Returns the same.
+  [[nodiscard]] bool OnCompletion(const mad::Completion& completion);
+  // The engine has dropped all requests without completions.
+  void OnRequestsDropped() { is_out_ = false; }
+  // Call at NextDeadline().
+  void OnTimer(Instant now);
+  Instant NextDeadline() const { return next_; }
+
+  bool is_silent() const { return is_silent_; }
+
+ private:
+  static constexpr Duration kInterval = std::chrono::milliseconds(500);
+  // After so many sweeps in a row that found no SM at all, nobody manages this subnet.
+  static constexpr uint32_t kMostWithoutSm = 2;
+
+  bool SetSilent();
+
+  const DeviceTable& devices_;
+  mad::TransactionEngine& engine_;
+  const mad::RequestContext context_;
+  std::optional<RemoteSm> master_;
+  uint32_t sweeps_without_sm_ = 0;
+  bool is_out_ = false;
+  bool is_silent_ = false;
+  Instant next_ = kNever;
+};
+
+}  // namespace fabricd::sweep

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Managers that share their durable state: the right to be master, a master that is silent, and
+// clients that need not register again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "common/status.h"
+#include "sim/checkers/checkers.h"
+#include "sim/generate/generate.h"
+#include "sim/simulation/simulation.h"
+#include "tests/support/logs.h"
+#include "tests/support/set_watch.h"
+
+namespace fabricd::test {
+namespace {
+
+using std::chrono::seconds;
+using testing::Contains;
+using testing::IsEmpty;
+using wire::SmState;
+
+class CoreClaim : public testing::Test {
+ protected:
+  CoreClaim() : harness_(**sim::Generate("superpod:sus=1,hosts=4,rails=2")) {
+    harness_.fabric().SetObserver(&watch_);
+  }
+  size_t Add(const std::string& host, SmMode mode = SmMode::kManage) {
+    const auto port = harness_.fabric().FindHostPort(host);
+    EXPECT_TRUE(port.ok()) << port.status();
+    sweep::CoreOptions options;
+    options.sm.mode = mode;
+    options.sm.shares_state = true;
+    return harness_.Add(options, *port);
+  }
+  sim::Manager& manager(size_t sm) { return harness_.manager(sm); }
+  size_t Sets() const { return watch_.others.size() + watch_.reregisters.size(); }
+  // What a store that both managers share would have given it.
+  void GiveState(size_t from, size_t to) {
+    ASSERT_TRUE(manager(to).store.PutLids(*manager(from).store.LoadLids()).ok());
+    RowChanges rows;
+    const auto stored = manager(from).store.LoadRows();
+    for (const auto& [key, value] : *stored) rows[key] = value;
+    ASSERT_TRUE(manager(to).store.ChangeRows(rows).ok());
+  }
+  // Kills the master, and has `second` take its place; how many ports it has asked to register.
+  size_t ReregisteredAfterTakeover(bool continues) {
+    const size_t first = Add("node0001 mlx5_0"), second = Add("node0002 mlx5_0");
+    harness_.Start(first);
+    EXPECT_TRUE(harness_.RunUntilUp(first)) << LogOf(manager(first));
+    harness_.Kill(first);
+    GiveState(first, second);
+    if (another_rules_) LetAnotherRule(first);
+    manager(second).store.set_claim(store::Store::Claimed{continues});
+    watch_ = SetWatch();
+    harness_.Start(second);
+    EXPECT_TRUE(harness_.RunUntilUp(second)) << LogOf(manager(second));
+    EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
+    return watch_.reregisters.size();
+  }
+  // Another subnet manager was master after `first`, and knew other clients.
+  void LetAnotherRule(size_t first) {
+    const size_t other = Add("node0003 mlx5_0");
+    GiveState(first, other);
+    harness_.Start(other);
+    EXPECT_TRUE(harness_.RunUntilUp(other)) << LogOf(manager(other));
+    harness_.Kill(other);
+  }
+
+  SetWatch watch_;
+  sim::Simulation harness_;
+  bool another_rules_ = false;
+};
+
+TEST_F(CoreClaim, NothingIsWrittenUntilTheClaimIsGranted) {
+  const size_t sm = Add("node0001 mlx5_0");
+  manager(sm).store.set_claim(FailedPrecondition("another fabricd has written"));
+  harness_.Start(sm);
+  harness_.RunFor(seconds(10));
+  EXPECT_EQ(Sets(), 0u);
+  EXPECT_EQ(manager(sm).core->sm_state(), SmState::kDiscovering);
+  EXPECT_THAT(LogOf(manager(sm)), testing::HasSubstr("another fabricd has written"));
+  manager(sm).store.set_claim(store::Store::Claimed());
+  EXPECT_TRUE(harness_.RunUntilUp(sm)) << LogOf(manager(sm));
+}
+
+TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsSilent) {
+  const size_t first = Add("node0001 mlx5_0");
+  const size_t second = Add("node0002 mlx5_0", SmMode::kStandby);
+  harness_.Start(first);
+  ASSERT_TRUE(harness_.RunUntilUp(first));
+  harness_.Start(second);
+  const auto is_silent = [&] {
+    const auto& view = manager(second).view;
+    return view != nullptr && view->sm.master_is_silent;
+  };
+  // Its own sweeps do not make it doubt.
+  EXPECT_FALSE(harness_.RunUntil(is_silent, seconds(200)));
+  harness_.Kill(first);
+  EXPECT_TRUE(harness_.RunUntil(is_silent, seconds(3)));
+}
+
+TEST_F(CoreClaim, AReaderWithoutAnySmInSightWaitsForASecondSweep) {
+  const size_t sm = Add("node0002 mlx5_0", SmMode::kStandby);
+  harness_.Start(sm);
+  const auto is_silent = [&] {
+    return manager(sm).view != nullptr && manager(sm).view->sm.master_is_silent;
+  };
+  EXPECT_FALSE(harness_.RunUntil(is_silent, seconds(30)));
+  EXPECT_TRUE(harness_.RunUntil(is_silent, seconds(60)));
+}
+
+TEST_F(CoreClaim, ClientsOfAPredecessorWithTheSameStateNeedNotRegisterAgain) {
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 0u);
+}
+
+TEST_F(CoreClaim, ClientsRegisterAgainWhereTheStateMayBeOld) {
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/false), 8u);
+}
+
+TEST_F(CoreClaim, ClientsOfAnotherSubnetManagerRegisterAgain) {
+  another_rules_ = true;
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 8u);
+}
+
+}  // namespace
+}  // namespace fabricd::test

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claim(): the epoch of an owner that is alive is taken by a fabricd that becomes master.
+#include "tests/support/tcp_proxy.h"
+#include "tests/unit/store/etcd/etcd_fixture.h"
+
+namespace fabricd::store::etcd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ClaimTest : public EtcdTest {
+ protected:
+  std::unique_ptr<SharedStore> Contend(std::vector<std::string> endpoints = {}) {
+    options_.contends = true;
+    auto store = MustOpen(head2_, std::move(endpoints));
+    options_.contends = false;
+    return store;
+  }
+};
+
+TEST_F(ClaimTest, AContenderReadsAndDoesNotWriteUntilItsClaim) {
+  const auto owner = MustOpen(head1_);
+  ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
+  const auto contender = Contend();
+  ASSERT_NE(contender, nullptr);
+  EXPECT_TRUE(contender->contends());
+  EXPECT_EQ(contender->epoch(), 0);
+  EXPECT_THAT(*contender->LoadLids(), ElementsAre(Record(1, 10)));
+  EXPECT_EQ(contender->PutLids({Record(2, 11)}).code(), absl::StatusCode::kUnavailable);
+  std::this_thread::sleep_for(options_.retry * 4);
+  EXPECT_EQ(contender->why_reopen(), "") << "it waits for the claim, however long";
+  EXPECT_TRUE(owner->PutLids({Record(3, 12)}).ok());
+}
+
+TEST_F(ClaimTest, AClaimTakesTheEpochOfALivingOwner) {
+  const auto owner = MustOpen(head1_);
+  ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
+  const auto contender = Contend();
+  const auto claim = contender->Claim();
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_TRUE(claim->continues);
+  EXPECT_FALSE(contender->contends());
+  EXPECT_TRUE(contender->Confirm().ok());
+  EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
+  EXPECT_FALSE(contender->Claim()->continues) << "of one mastership";
+  // The old owner finds out by asking, by writing, or within one look.
+  EXPECT_EQ(owner->Confirm().code(), absl::StatusCode::kAborted);
+  EXPECT_FALSE(owner->PutLids({Record(3, 12)}).ok());
+  EXPECT_TRUE(WaitFor([&] { return !owner->why_reopen().empty(); }));
+  EXPECT_EQ(Shared().lids.size(), 2u);
+}
+
+TEST_F(ClaimTest, AnIdleOwnerNoticesThatItsEpochWasTaken) {
+  const auto owner = MustOpen(head1_);
+  const auto contender = Contend();
+  ASSERT_TRUE(contender->Claim().ok());
+  EXPECT_TRUE(WaitFor([&] { return !owner->why_reopen().empty(); }));
+  EXPECT_TRUE(contender->Confirm().ok());
+  EXPECT_EQ(contender->why_reopen(), "");
+}
+
+// The owner has lost its fabric port, say, and API clients still reach it.
+TEST_F(ClaimTest, AContenderWhoseStateIsOldHasTheEpochAndOpensAgain) {
+  auto owner = MustOpen(head1_);
+  ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
+  auto contender = Contend();
+  ASSERT_TRUE(owner->PutLids({Record(2, 11)}).ok());
+  EXPECT_EQ(contender->Claim().status().code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(contender->why_reopen(), HasSubstr("has written"));
+  EXPECT_FALSE(owner->PutLids({Record(3, 12)}).ok()) << "nothing is lost from here on";
+  contender.reset();
+  const auto next = MustOpen(head2_);
+  ASSERT_NE(next, nullptr);
+  EXPECT_THAT(*next->LoadLids(), ElementsAre(Record(1, 10), Record(2, 11)));
+  EXPECT_TRUE(next->Claim().ok());
+}
+
+TEST_F(ClaimTest, AClaimWithoutEtcdIsGrantedAndTakesTheEpochLater) {
+  const auto owner = MustOpen(head1_);
+  ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
+  fabricd::support::TcpProxy proxy(cluster_->client_options().endpoints[0]);
+  const auto contender = Contend({proxy.address()});
+  ASSERT_NE(contender, nullptr);
+  proxy.Set(fabricd::support::TcpProxy::Mode::kSwallow);
+  const auto claim = contender->Claim();
+  EXPECT_TRUE(claim.ok()) << "jobs come first: " << claim.status();
+  EXPECT_EQ(contender->PutLids({Record(2, 11)}).code(), absl::StatusCode::kUnavailable);
+  proxy.Set(fabricd::support::TcpProxy::Mode::kPass);
+  EXPECT_TRUE(WaitFor([&] { return contender->PutLids({Record(2, 11)}).ok(); }));
+  EXPECT_TRUE(WaitFor([&] { return !owner->why_reopen().empty(); }));
+}
+
+TEST_F(ClaimTest, AnOwnersClaimNeedsNoForce) {
+  const auto owner = MustOpen(head1_);
+  const int64_t epoch = owner->epoch();
+  const auto claim = owner->Claim();
+  ASSERT_TRUE(claim.ok());
+  EXPECT_FALSE(claim->continues);
+  EXPECT_EQ(owner->epoch(), epoch);
+}
+
+}  // namespace
+}  // namespace fabricd::store::etcd
