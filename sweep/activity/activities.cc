@@ -276,11 +276,13 @@ void Activities::Program(Instant now) {
 void Activities::OnLidsStored(const Persisted& stored, Instant now) {
   programming_.OnLidsStored(stored.status);
   if (stored.status.ok()) return StartProgramming(now);
-  // LIDs that are not durable are not programmed. They are stored again with the next sweep.
   ground_.problems.Add(ProblemKind::kStoreFailed, ProblemSubject::Named("state"),
                        Message(stored.status));
   journal_.Log(LogLevel::kError,
                fmt::format("LIDs could not be stored: {}", Message(stored.status)));
+  // Their ports stay without, and are tried again. All others are served: jobs come first. Only
+  // without a LID of its own this SM can serve nobody.
+  if (programming_.AreLidsDurable()) return StartProgramming(now);
   EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
 }
 

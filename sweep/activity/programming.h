@@ -55,7 +55,9 @@ class Programming {
   // Assigns LIDs. Returns true if Start() may follow. False: the LIDs are being made durable first.
   bool AssignLids();
   // The LIDs have been made durable, or storing them has failed.
-  void OnLidsStored(const absl::Status& status) { lids_.OnStored(status); }
+  void OnLidsStored(const absl::Status& status) {
+    lids_.OnStored(status, *observed_.snapshot(), observed_.own().port_guid, ground_.problems);
+  }
   bool AreLidsDurable() const { return lids_.IsDurable(); }
   // Plans and programs what is pending. REQUIRES: LIDs are durable.
   void Start(Instant now);

@@ -33,6 +33,7 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
                         ProblemList& problems) {
   if (assigned_for_ != nullptr && SameEndPorts(*assigned_for_, *snapshot)) return true;
   Cancel();
+  is_withheld_ = false;
   problems.Remove(ProblemKind::kNoLid);
   // At a takeover, tables may lead to nodes that do not respond.
   const bool is_first = !table_->top();
@@ -81,6 +82,27 @@ void LidManager::ShowObserved(const fabric::FabricSnapshot& snapshot) {
 Lid LidManager::RecordedLid(Guid port_guid) const {
   const auto record = records_.find(port_guid);
   return record == records_.end() ? Lid() : record->second.base_lid;
+}
+
+void LidManager::OnStored(const absl::Status& status, const fabric::FabricSnapshot& snapshot,
+                          Guid own, ProblemList& problems) {
+  if (status.ok()) {
+    undurable_.clear();
+    return;
+  }
+  if (undurable_.contains(own)) return;
+  fabric::LidTable table = *table_;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    for (const auto& [ref, port] : node.EndPorts()) {
+      if (!undurable_.contains(port.guid)) continue;
+      table.Release(ref);
+      problems.Add(ProblemKind::kNoLid, ProblemSubject::Of(node, ref.port),
+                   "its LID could not be stored: it stays without until it can be");
+    }
+  });
+  table_ = std::make_shared<const fabric::LidTable>(std::move(table));
+  assigned_for_ = nullptr;
+  is_withheld_ = true;
 }
 
 void LidManager::AskToStore() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LidManager: the LIDs that this SM assigns. An assignment is used only once it is durable.
 // Otherwise, after a restart, another port might get a LID that the first one still has. While a
-// LID is not durable, IsDurable() is false and nothing may be programmed. LIDs of a failed or
-// dropped write are part of the next one.
+// LID is being made durable, IsDurable() is false and nothing may be programmed. LIDs that could
+// not be stored are withheld: their ports stay without until the next Update(), and everything else
+// goes on. LIDs of a failed or dropped write are part of the next one.
 #pragma once
 
 #include <memory>
@@ -37,23 +38,24 @@ class LidManager {
   // The base LID in the record of a port. 0: there is none.
   Lid RecordedLid(Guid port_guid) const;
 
-  bool IsDurable() const { return undurable_.empty(); }
+  bool IsDurable() const { return undurable_.empty() || is_withheld_; }
   // Requests a write of all LIDs that are not durable.
   void AskToStore();
   bool IsAwaited() const { return questions_.IsOpen<PersistLids>(); }
   void Cancel() { questions_.Drop<PersistLids>(); }
-  // The answer to the last question.
-  void OnStored(const absl::Status& status) {
-    if (status.ok()) undurable_.clear();
-  }
+  // The answer to the last question. If it is an error, the LIDs are withheld, unless this SM's own
+  // (of the port `own`) is among them: then it can serve nobody.
+  void OnStored(const absl::Status& status, const fabric::FabricSnapshot& snapshot, Guid own,
+                ProblemList& problems);
 
   const std::shared_ptr<const fabric::LidTable>& table() const { return table_; }  // Never null.
 
  private:
   const CoreOptions& options_;
   OpenQuestions& questions_;
-  LidRecords records_;    // Durable or not.
-  LidRecords undurable_;  // Records that are not durable yet.
+  LidRecords records_;        // Durable or not.
+  LidRecords undurable_;      // Records that are not durable yet.
+  bool is_withheld_ = false;  // They could not be stored, and are not in the table.
   Lid maybe_held_{0};  // Nodes that did not respond at the takeover may have LIDs up to this one.
   std::shared_ptr<const fabric::LidTable> table_;
   // The snapshot that the table was made for. Null: the next Update() must assign.

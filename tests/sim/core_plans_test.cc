@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/status.h"
 #include "sim/checkers/checkers.h"
 #include "sim/generate/generate.h"
 #include "sim/simulation/simulation.h"
@@ -59,39 +60,75 @@ TEST(CorePlans, AnIncrementalRepairIsKeptWhereNoEngineHasAPlan) {
   EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
 }
 
-// A LID is set only when it is durable, even if re-optimisation falls due in the meantime.
-TEST(CorePlans, SetsNoLidBeforeItIsDurable) {
-  sim::SimOptions devices;
-  devices.device.keep_lids = false;
-  sim::Simulation harness(**sim::Generate("fat-tree:radix=4,levels=2"), devices);
-  const size_t sm = harness.Add({});
-  PortRef host, inner;
-  for (const sim::SimCable& cable : harness.fabric().ListCables()) {
-    const PortRef a{*harness.fabric().FindNode(cable.a.node), cable.a.port},
-        b{*harness.fabric().FindNode(cable.b.node), cable.b.port};
-    const bool a_switch = harness.fabric().device(a.node)->IsSwitch(),
-               b_switch = harness.fabric().device(b.node)->IsSwitch();
-    const PortRef end = a_switch ? b : a;
-    if (a_switch && b_switch)
-      inner = a;
-    else if (end.node != harness.manager(sm).host.node)
-      host = end;
+// A subnet that is up but for one host, whose cable is not plugged in yet.
+class AHostComes : public ::testing::Test {
+ protected:
+  AHostComes() : harness_(**sim::Generate("fat-tree:radix=4,levels=2"), Options()) {
+    sm_ = harness_.Add({});
+    for (const sim::SimCable& cable : harness_.fabric().ListCables()) {
+      const PortRef a{*harness_.fabric().FindNode(cable.a.node), cable.a.port},
+          b{*harness_.fabric().FindNode(cable.b.node), cable.b.port};
+      const bool a_switch = harness_.fabric().device(a.node)->IsSwitch(),
+                 b_switch = harness_.fabric().device(b.node)->IsSwitch();
+      const PortRef end = a_switch ? b : a;
+      if (a_switch && b_switch)
+        inner_ = a;
+      else if (end.node != manager().host.node)
+        host_ = end;
+    }
   }
-  ASSERT_FALSE(host.IsNone() || inner.IsNone());
-  ASSERT_TRUE(harness.fabric().Unlink(harness.now(), host).ok());
-  harness.Start(sm);
-  ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+  void SetUp() override {
+    ASSERT_FALSE(host_.IsNone() || inner_.IsNone());
+    Unlink(host_);
+    harness_.Start(sm_);
+    ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(manager());
+  }
+  static sim::SimOptions Options() {
+    sim::SimOptions devices;
+    devices.device.keep_lids = false;
+    return devices;
+  }
+  sim::Manager& manager() { return harness_.manager(sm_); }
+  void Unlink(PortRef port) { ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), port).ok()); }
+  void ItComes() { ASSERT_TRUE(harness_.fabric().Link(harness_.now(), host_).ok()); }
+  Lid LidOfHost() { return harness_.fabric().device(host_.node)->port(host_.port).info.lid; }
+
+  sim::Simulation harness_;
+  size_t sm_ = 0;
+  PortRef host_, inner_;  // A CA's port; a port between switches.
+};
+
+// A LID is set only when it is durable, even if re-optimisation falls due in the meantime.
+TEST_F(AHostComes, AndGetsNoLidBeforeItIsDurable) {
   // The least change waits to be settled when a host comes whose LID cannot be stored.
-  ASSERT_TRUE(harness.fabric().Unlink(harness.now(), inner).ok());
-  harness.RunFor(std::chrono::seconds(2));
-  harness.manager(sm).store.FailWrites(absl::InternalError("disk full"));
-  ASSERT_TRUE(harness.fabric().Link(harness.now(), host).ok());
-  harness.RunFor(std::chrono::minutes(1));
-  EXPECT_EQ(harness.fabric().device(host.node)->port(host.port).info.lid, Lid(0))
-      << LogOf(harness.manager(sm));
-  harness.manager(sm).store.FailWrites(absl::OkStatus());
-  EXPECT_TRUE(harness.RunUntilUp(sm, std::chrono::minutes(5))) << LogOf(harness.manager(sm));
-  EXPECT_THAT(sim::LidFaults(harness.fabric()), IsEmpty());
+  Unlink(inner_);
+  harness_.RunFor(std::chrono::seconds(2));
+  manager().store.FailWrites(absl::InternalError("disk full"));
+  ItComes();
+  harness_.RunFor(std::chrono::minutes(1));
+  EXPECT_EQ(LidOfHost(), Lid(0)) << LogOf(manager());
+  manager().store.FailWrites(absl::OkStatus());
+  EXPECT_TRUE(harness_.RunUntilUp(sm_, std::chrono::minutes(5))) << LogOf(manager());
+  EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
+}
+
+// Etcd is away, for example.
+TEST_F(AHostComes, AndALostLinkIsRoutedAroundWhileItsLidCannotBeStored) {
+  manager().store.FailWrites(Unavailable("etcd is away"));
+  ItComes();
+  harness_.RunFor(std::chrono::seconds(5));
+  Unlink(inner_);
+  harness_.RunFor(std::chrono::seconds(1));
+  EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty()) << LogOf(manager());
+  EXPECT_EQ(LidOfHost(), Lid(0));
+  EXPECT_THAT(LogOf(manager()), ::testing::HasSubstr("LIDs could not be stored"));
+  EXPECT_TRUE(std::any_of(
+      manager().view->problems.begin(), manager().view->problems.end(),
+      [](const sweep::Problem& problem) { return problem.kind == sweep::ProblemKind::kNoLid; }));
+  manager().store.FailWrites(absl::OkStatus());
+  EXPECT_TRUE(harness_.RunUntilUp(sm_, std::chrono::minutes(5))) << LogOf(manager());
+  EXPECT_NE(LidOfHost(), Lid(0));
+  EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
 }
 
 }  // namespace
