@@ -74,6 +74,13 @@ absl::Status App::Open(const RunOptions& run) {
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
   stored->core.options.takeover.accept = accept_takeover_;
+  // The record is that of a predecessor whose epoch has not ended.
+  if (state_->shared() != nullptr && state_->shared()->contends() && succession_.read_tables) {
+    stored->core.vouched = Vouched(*succession_.read_tables, stored->tables);
+    spdlog::info("tables of {} switches were read, {} are as the master has confirmed",
+                 succession_.read_tables->rows.size(),
+                 stored->core.vouched ? stored->core.vouched->rows.size() : 0);
+  }
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
   FABRICD_RETURN_IF_ERROR(OpenSa(std::move(stored->clients)));
   OpenTelemetry(run.once);
@@ -242,6 +249,7 @@ bool App::OnTurn(const sweep::Core& core) {
   exit_code_ = progress_->FindEnd(core);
   const Instant now = ProcessClock::Now();
   if (view()->subnet_up) window_.Note(core.statistics().window, now);
+  if (state_->shared() != nullptr) tables_.Look(view(), core.statistics().window, now);
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   publisher_->Beat();
@@ -263,7 +271,7 @@ std::string App::WhyAgain() {
   if (shared == nullptr) return "";
   const sweep::SmStatus sm = view()->sm;
   if (shared->other_owner()) {
-    successor_ = {.contends = sm.master_is_silent, .continues = true};
+    successor_ = {sm.master_is_silent, /*continues=*/true, view()->read_tables};
     return sm.master_is_silent ? "the master does not respond" : shared->why_reopen();
   }
   if (const auto pause = core_->pause())

@@ -38,6 +38,7 @@
 #include "daemon/core/progress_reporter.h"
 #include "daemon/core/view_publisher.h"
 #include "daemon/record/learned_window.h"
+#include "daemon/record/table_record.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/state_opener.h"
 #include "daemon/telemetry/telemetry_thread.h"
@@ -50,6 +51,8 @@ namespace fabricd::daemon {
 struct Succession {
   bool contends = false;   // The master does not respond: this fabricd tries to take its place.
   bool continues = false;  // It has waited beside the owner of the shared state until now.
+  // What it has read meanwhile; null: nothing.
+  std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
 };
 
 struct RunOptions {
@@ -152,6 +155,7 @@ class App final : public Backend {
   std::unique_ptr<VerdictThread> verdicts_;     // Uses telemetry_, commands_ and the store.
   std::unique_ptr<ViewPublisher> publisher_;    // Uses all above and api_.
   std::unique_ptr<ProgressReporter> progress_;
+  TableRecord tables_{[this](auto job) { return state_->Post(std::move(job)); }};
   LearnedWindow window_{[this](auto job) { return state_->Post(std::move(job)); }};
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;

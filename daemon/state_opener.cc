@@ -109,7 +109,7 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
 void StateOpener::Beat() {
   const absl::Status writable = store_->writable();
   const auto changed = store_watch_.Look(writable);
-  if (changed)
+  if (changed && !(shared_ != nullptr && shared_->contends()))
     spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", *changed);
 }
 
@@ -125,8 +125,16 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto records = store_->LoadLids();
   if (!records.ok()) return records.status();
   state.core.lids = records->empty() ? std::move(seed_lids_) : *std::move(records);
-  const auto learned = LearnedWindow::Load(*store_);
+  auto rows = store_->LoadRows();
+  if (!rows.ok()) return rows.status();
+  auto tables = LoadTables(*rows);
+  if (!tables.ok()) return tables.status();
+  state.tables = *std::move(tables);
+  std::erase_if(*rows, [](const auto& row) { return IsTableRow(row.first); });
+  auto learned = LearnedWindow::Load(*store_);
   if (!learned.ok()) return learned.status();
+  // What another manager of the same state has learned of the same fabric.
+  if (!*learned) learned = state.tables.window;
   mad::EngineOptions& smp = state.core.options.smp;
   smp.first_contact = !*learned;
   if (*learned)
@@ -136,8 +144,6 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);
-  auto rows = store_->LoadRows();
-  if (!rows.ok()) return rows.status();
   auto takeover = sweep::LoadTakeover(*rows);
   if (!takeover.ok()) return takeover.status();
   state.core.takeover = *std::move(takeover);

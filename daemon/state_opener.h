@@ -19,6 +19,7 @@
 #include "daemon/base/worker.h"
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
+#include "daemon/record/table_record.h"
 #include "daemon/settings/m_key_records.h"
 #include "daemon/store/store_opening.h"
 #include "daemon/store/store_watch.h"
@@ -37,6 +38,7 @@ struct StoredState {
   shell::CoreInputs core;  // Without the local port.
   policy::StoredVerdicts verdicts;
   std::unique_ptr<sa::SaState> clients;
+  RecordedTables tables;
 };
 
 class StateOpener {

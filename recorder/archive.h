@@ -99,7 +99,8 @@ class ArchiveWriter {
   template <typename K, typename V>
   void Other(absl::flat_hash_map<K, V>& map) {
     std::vector<std::pair<K, V>> pairs(map.begin(), map.end());
-    std::sort(pairs.begin(), pairs.end());
+    std::sort(pairs.begin(), pairs.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
     Number(pairs.size());
     for (auto& [key, value] : pairs) One(key), One(value);
   }

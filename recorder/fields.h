@@ -297,6 +297,23 @@ void Visit(A& a, sweep::AcceptTakeover& event) {
   a(event.command, event.id);
 }
 template <typename A>
+void Visit(A& a, routing::Row& row) {
+  std::string entries;
+  if constexpr (!A::kReads) {
+    entries.reserve(row.size());
+    for (size_t page = 0; page < row.pages(); ++page)
+      entries.append(reinterpret_cast<const char*>(row.page(page)), row.PageSize(page));
+  }
+  a(entries);
+  if constexpr (A::kReads)
+    row =
+        routing::Row::Of(reinterpret_cast<const uint8_t*>(entries.data()), entries.size(), nullptr);
+}
+template <typename A>
+void Visit(A& a, sweep::SwitchTables& tables) {
+  a(tables.rows);
+}
+template <typename A>
 void Visit(A& a, sweep::TakeoverRecord& record) {
   a(record.sm_ports, record.prefixes, record.lmcs, record.protect_bits, record.accepted);
 }

@@ -99,6 +99,7 @@ void VisitState(A& a, CoreInputs& inputs) {
   a(inputs.lids, inputs.holds, inputs.partitions, inputs.takeover);
   VisitShared(a, inputs.groups);
   VisitShared(a, inputs.aliases);
+  VisitShared(a, inputs.vouched);
 }
 
 template <size_t... I>

@@ -18,10 +18,11 @@ struct CoreInputs {
   policy::PartitionState partitions;
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Null: none.
   sweep::TakeoverRecord takeover = {};
+  std::shared_ptr<const sweep::SwitchTables> vouched = nullptr;  // Null: none.
 
   std::unique_ptr<sweep::Core> MakeCore() const {
     return std::make_unique<sweep::Core>(options, local, lids, holds, groups, partitions, aliases,
-                                         takeover);
+                                         takeover, vouched);
   }
 };
 

@@ -16,7 +16,7 @@ namespace fabricd::sweep {
 Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
            policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases,
-           TakeoverRecord takeover)
+           TakeoverRecord takeover, std::shared_ptr<const SwitchTables> vouched)
     : options_(std::move(options)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       observed_(std::move(local)),
@@ -40,6 +40,7 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
   std::vector<Guid> ports;
   for (const LidRecord& record : records) ports.push_back(record.port_guid);
   devices_.search().SetKnownPorts(ports);
+  devices_.applied().SetVouched(std::move(vouched));
 }
 
 Core::~Core() = default;

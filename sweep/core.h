@@ -33,7 +33,8 @@ class Core {
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
        policy::PartitionState partitions = {},
-       std::shared_ptr<const fabric::AliasGuids> aliases = nullptr, TakeoverRecord takeover = {});
+       std::shared_ptr<const fabric::AliasGuids> aliases = nullptr, TakeoverRecord takeover = {},
+       std::shared_ptr<const SwitchTables> vouched = nullptr);
   ~Core();
 
   void Step(Event event, Instant now);

@@ -125,7 +125,8 @@ void Manager::Start() {
                                  groups,
                                  *policy::LoadPartitions(*store.LoadRows()),
                                  aliases,
-                                 *sweep::LoadTakeover(*store.LoadRows())};
+                                 *sweep::LoadTakeover(*store.LoadRows()),
+                                 vouched};
   core = inputs.MakeCore();
   tap_ = make_tap ? make_tap() : nullptr;
   if (tap_) tap_->OnStart(inputs);

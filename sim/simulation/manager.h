@@ -33,6 +33,7 @@ struct Manager {
   store::MemoryStore store;                               // What is durable.
   std::shared_ptr<const fabric::MulticastGroups> groups;  // As stored; null: none.
   std::shared_ptr<const fabric::AliasGuids> aliases;      // The same.
+  std::shared_ptr<const sweep::SwitchTables> vouched;     // shell::CoreInputs
   std::shared_ptr<const sweep::FabricView> view;          // The last one published.
   std::vector<sweep::LogRecord> log;                      // Of all its lives.
   std::vector<sweep::FinishedCommand> finished;

@@ -25,7 +25,8 @@ void Activities::Apply(Mastership::Order order, Instant now) {
   if (order.tables_unknown) programming_.ForgetTables();
   if (order.rose) {
     const Lid before = order.continues ? guard_.PredecessorLid(programming_.lids()) : Lid();
-    programming_.desired().SetReregistration({.all = true, .except_of = before});
+    programming_.desired().SetFirstRun({.is_first = true, .predecessor = before});
+    ground_.devices.applied().TakeVouched(order.continues, *observed_.snapshot());
     guard_.OnBecameMaster();
   }
   using Kind = Mastership::Order::Kind;
@@ -90,6 +91,8 @@ void Activities::FinishReading(Instant now) {
       guard_.MakeReport(programming_.desired_to_show(), ground_.devices.applied(),
                         programming_.lids(), *programming_.multicast().groups());
   programming_.EndReading();
+  if (mastership_.OnlyReads() && options_.sm.shares_state)
+    view_.ShowReadTables(ground_.devices.applied().ReadLfts(*observed_.snapshot()));
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   if (guard_.is_held()) {

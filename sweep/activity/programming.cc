@@ -50,7 +50,7 @@ DesiredInputs Programming::InputsFor(std::shared_ptr<const fabric::LidTable> lid
           ground_.options.policy.partitions,
           nullptr,
           observed_.local(),
-          /*reregistration=*/{},
+          /*first_run=*/{},
           multicast_.blocks()};
 }
 
@@ -231,7 +231,7 @@ Programming::Outcome Programming::Finish(Instant now) {
   NoteKeys(*ended);
   ShareMemory();
   Observe(now);
-  desired_.SetReregistration({});
+  desired_.SetFirstRun({});
   desired_.pending().OnRunEnded(ended->undone());
   const bool complete = confirmed && ended->has_plan();
   if (complete) {

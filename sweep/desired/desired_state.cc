@@ -33,8 +33,7 @@ DesiredState Derive(const DesiredInputs& inputs, const DesiredState* before) {
   desired.keys = {inputs.partitions, inputs.partitions_generation, inputs.partition_options,
                   inputs.intent.unpartitioned};
   desired.guids = {inputs.aliases, MustReadAllGuids(inputs, before)};
-  desired.ports = {inputs.local, inputs.intent.disabled, inputs.intent.reenabled,
-                   inputs.reregistration};
+  desired.ports = {inputs.local, inputs.intent.disabled, inputs.intent.reenabled, inputs.first_run};
   desired.multicast_blocks = inputs.multicast_blocks;
   return desired;
 }

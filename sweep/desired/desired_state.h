@@ -46,14 +46,18 @@ struct DesiredGuids {
   bool read_all = false;
 };
 
-// Which end ports are asked to register with Subnet Administration again, besides those whose link
-// comes up: all in the first sweep as master.
-struct Reregistration {
-  bool all = false;
-  // But those whose MasterSMLID is this: a predecessor, whose clients this SM knows. 0: none.
-  Lid except_of = Lid();
+// The first run as master, in which end ports are asked to register with Subnet Administration
+// again.
+struct FirstRun {
+  bool is_first = false;
+  // The LID of a predecessor with the same durable state. Ports whose MasterSMLID it is need not
+  // register again, and a switch whose MasterSMLID it is holds what is known of it. 0: none.
+  Lid predecessor = Lid();
 
-  bool Wants(Lid master_sm_lid) const { return all && !(except_of && master_sm_lid == except_of); }
+  bool MustRegister(Lid master_sm_lid) const { return is_first && !IsOfPredecessor(master_sm_lid); }
+  bool IsOfPredecessor(Lid master_sm_lid) const {
+    return predecessor && master_sm_lid == predecessor;
+  }
 };
 
 // PortInfo, apart from the LIDs.
@@ -61,7 +65,7 @@ struct DesiredPorts {
   PortRef local;  // The SM's port: MasterSMLID is its LID, and it is configured first.
   // Sorted. Switch ports to disable, and to enable again.
   std::vector<PortRef> disabled, reenabled;
-  Reregistration reregistration;
+  FirstRun first_run;
 };
 
 struct DesiredState {
@@ -86,7 +90,7 @@ struct DesiredInputs {
   policy::PartitionOptions partition_options;
   std::shared_ptr<const fabric::AliasGuids> aliases;
   PortRef local;
-  Reregistration reregistration = {};
+  FirstRun first_run = {};
   uint16_t multicast_blocks = 0;
 };
 

@@ -27,20 +27,20 @@ class DesiredTracker {
     aliases_ = std::move(aliases);
     return pending;
   }
-  void SetReregistration(Reregistration wanted) { reregistration_ = wanted; }
+  void SetFirstRun(FirstRun first) { first_run_ = first; }
   void SetGoal(routing::ReplanGoal goal) { goal_ = goal; }
   routing::ReplanGoal goal() const { return goal_; }
-  // `inputs` without aliases and reregistration, which this class fills in.
+  // `inputs` without aliases and first_run, which this class fills in.
   const DesiredState& Update(DesiredInputs inputs) {
     inputs.aliases = aliases_;
-    inputs.reregistration = reregistration_;
+    inputs.first_run = first_run_;
     last_ = Derive(inputs, last_ ? &*last_ : nullptr);
     return *last_;
   }
   // The desired state of a first sweep as master. Nothing is recorded.
   DesiredState Preview(DesiredInputs inputs) const {
     inputs.aliases = aliases_;
-    inputs.reregistration = {.all = true};
+    inputs.first_run = {.is_first = true};
     return Derive(inputs, nullptr);
   }
   // P_Keys and GUIDs within `scope` now match `desired`, or their writes have failed.
@@ -53,7 +53,7 @@ class DesiredTracker {
 
  private:
   std::shared_ptr<const fabric::AliasGuids> aliases_;
-  Reregistration reregistration_{.all = true};  // Until one sweep as master has been completed.
+  FirstRun first_run_{.is_first = true};  // Until one sweep as master has been completed.
   routing::ReplanGoal goal_ = routing::ReplanGoal::kIdeal;
   std::optional<DesiredState> last_;
   PendingChanges pending_;

@@ -55,6 +55,13 @@ void AppliedLft::ExpectRow(const routing::Row& row) {
   known_.assign(row_.blocks(), false);
 }
 
+void AppliedLft::Adopt(const routing::Row& row) {
+  row_ = row;
+  known_.assign(row_.blocks(), true);
+  known_count_ = row_.blocks();
+  was_read_ = true;
+}
+
 bool AppliedLft::Holds(size_t block, const routing::Row& row) const {
   if (!Knows(block) || (IsDistrusted(block) && HasRoute(row, block))) return false;
   return block < row.blocks() && (row_.SharesPage(row, block * kBlock / routing::Row::kPage) ||

@@ -24,6 +24,8 @@ class AppliedLft {
   // If nothing is known yet, uses the memory of the expected row, which Confirm() then compares
   // with.
   void ExpectRow(const routing::Row& row);
+  // The switch holds this, as was confirmed to somebody else. REQUIRES: IsUntouched().
+  void Adopt(const routing::Row& row);
   bool Holds(size_t block, const routing::Row& row) const;
   // Which of the first `blocks` differ from `row` or are unknown, ascending.
   std::vector<uint16_t> Differences(size_t blocks, const routing::Row& row) const;

@@ -115,6 +115,30 @@ void AppliedState::ForgetTables() {
   std::apply([](auto&... each) { (each.clear(), ...); }, WrittenByPort());
 }
 
+SwitchTables AppliedState::ReadLfts(const fabric::FabricSnapshot& snapshot) const {
+  SwitchTables tables;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    const AppliedLft* lft = FindLft(node.index);
+    if (lft == nullptr || !node.switch_info || node.switch_info->linear_fdb_top == 0) return;
+    const size_t blocks = node.switch_info->linear_fdb_top / AppliedLft::kBlock + 1u;
+    if (lft->KnowsAll() && lft->row().blocks() >= blocks && !lft->IsDistrusted())
+      tables.rows.emplace(node.guid(), lft->row());
+  });
+  return tables;
+}
+
+void AppliedState::TakeVouched(bool continues, const fabric::FabricSnapshot& snapshot) {
+  const auto vouched = std::exchange(vouched_, nullptr);
+  if (!continues || vouched == nullptr) return;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    const auto found = vouched->rows.find(node.guid());
+    if (found == vouched->rows.end() || !node.IsSwitch() || !IsUntouched(node.index)) return;
+    Lft(node.index).Adopt(found->second);
+    // Who has read a table knows that too: no table of a switch that forwards by it is vouched for.
+    adaptive_routing_.Put(node.index, AdaptiveRouting::State::kNone);
+  });
+}
+
 AppliedLft& AppliedState::Lft(NodeIndex node) {
   if (node.value() >= lfts_.size()) lfts_.resize(node.value() + 1);
   return lfts_[node.value()];

@@ -29,6 +29,7 @@
 #include "sweep/device/applied_mft.h"
 #include "sweep/device/lane_tables.h"
 #include "sweep/device/port_config.h"
+#include "sweep/interface/switch_tables.h"
 
 namespace fabricd::sweep {
 
@@ -118,6 +119,12 @@ class AppliedState {
   void ForgetSwitchKeys(NodeIndex node);
   // Another SM may have written: all tables of switches are unknown.
   void ForgetTables();
+  // The LFTs as this SM has read them, where all blocks that a switch uses are known.
+  SwitchTables ReadLfts(const fabric::FabricSnapshot& snapshot) const;
+  // Tables that a predecessor has confirmed; null: none. They are applied if this SM continues what
+  // the predecessor did when it becomes master for the first time, and otherwise nothing.
+  void SetVouched(std::shared_ptr<const SwitchTables> tables) { vouched_ = std::move(tables); }
+  void TakeVouched(bool continues, const fabric::FabricSnapshot& snapshot);
   // The device has disappeared.
   void Remove(NodeIndex node);
 
@@ -136,6 +143,7 @@ class AppliedState {
   uint64_t vls_version_ = 0;                                 // The version of vls_ in port_tables_.
   absl::flat_hash_map<PortRef, uint64_t> refusals_;
   absl::flat_hash_set<Busy> busy_;
+  std::shared_ptr<const SwitchTables> vouched_;
 };
 
 }  // namespace fabricd::sweep

@@ -22,6 +22,7 @@
 #include "routing/plan/multicast_plan.h"
 #include "routing/plan/plan.h"
 #include "sweep/interface/problem.h"
+#include "sweep/interface/switch_tables.h"
 #include "sweep/interface/takeover.h"
 
 namespace fabricd::sweep {
@@ -126,6 +127,8 @@ struct FabricView {
   SweepReport last_sweep;
   std::vector<Problem> problems;
   SharedTakeoverReport takeover;  // The last one.
+  // What this SM has read where it only reads, for managers that share its state. Null: nothing.
+  std::shared_ptr<const SwitchTables> read_tables;
 };
 
 }  // namespace fabricd::sweep

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterWatcher: watches the master of the subnet for an SM that only reads and shares the durable
-// state of that master. It polls the master's SMInfo, during sweeps too, and notices when the master
-// does not respond or is master no longer. What follows from that is the shell's decision. The
-// transaction engine's attempts (4 in 1.6 s by default) are the patience: one lost poll is enough.
+// state of that master. It polls the master's SMInfo, during sweeps too, and notices when the
+// master does not respond or is master no longer. What follows from that is the shell's decision.
+// The transaction engine's attempts (4 in 1.6 s by default) are the patience: one lost poll is
+// enough.
 #pragma once
 
 #include <algorithm>

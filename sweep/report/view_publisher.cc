@@ -75,6 +75,7 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->last_sweep = last_report_;
   view->problems = input.problems.List();
   view->takeover = input.guard.report();
+  view->read_tables = read_tables_;
   view->partitions = input.partitions.state();
   view->partitions_in_effect = input.partitions.in_effect();
   view->policy = input.policy;

@@ -47,6 +47,9 @@ class ViewPublisher {
   }
   void OnSweepEnd(SweepReport report, bool is_heavy);
   void SetSubnetUp(bool up) { subnet_up_ = up; }
+  void ShowReadTables(SwitchTables tables) {
+    read_tables_ = std::make_shared<const SwitchTables>(std::move(tables));
+  }
 
   // Returns whether a view is due, and resets that.
   bool TakeChanged() { return std::exchange(changed_, false); }
@@ -66,6 +69,7 @@ class ViewPublisher {
   uint64_t generation_ = 0;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
   std::shared_ptr<const std::vector<Lid>> foreign_mlids_;
+  std::shared_ptr<const SwitchTables> read_tables_;
 };
 
 }  // namespace fabricd::sweep

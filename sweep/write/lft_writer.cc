@@ -31,7 +31,8 @@ void LftWriter::ListReadsOf(const fabric::Node& node, WorkQueue& queue) {
   const Lid sm_lid = ground_.desired.lids->Of(ground_.desired.ports.local).base;
   const uint16_t top = node.switch_info->linear_fdb_top;
   AppliedLft& applied = ground_.devices.applied().Lft(node.index);
-  if (top == 0 || node.port(PortNum(0)).info.master_sm_lid != sm_lid) {
+  const Lid named = node.port(PortNum(0)).info.master_sm_lid;
+  if (top == 0 || (named != sm_lid && !ground_.desired.ports.first_run.IsOfPredecessor(named))) {
     applied.Forget();
     ground_.devices.applied().vls().Forget(node.index);
     ground_.devices.applied().Mft(node.index).Forget();

@@ -195,7 +195,7 @@ std::optional<mad::SmpRequest> PortInfoWriter::Configure(const WorkItem& item) {
   const bool came_up = port.info.port_state == PortState::kInit;
   const auto wish = ground_.config.Configure(
       *ground_.desired.snapshot, *ground_.desired.lids, node, item.port,
-      came_up || ground_.desired.ports.reregistration.Wants(port.info.master_sm_lid),
+      came_up || ground_.desired.ports.first_run.MustRegister(port.info.master_sm_lid),
       keys_.EnforcementOf(item.ref(), port.info));
   if (!wish) return std::nullopt;
   // After a link came up the Set is repeated in any case, because the device may have restarted.

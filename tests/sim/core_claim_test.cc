@@ -17,7 +17,6 @@ namespace fabricd::test {
 namespace {
 
 using std::chrono::seconds;
-using testing::Contains;
 using testing::IsEmpty;
 using wire::SmState;
 
@@ -44,6 +43,11 @@ class CoreClaim : public testing::Test {
     for (const auto& [key, value] : *stored) rows[key] = value;
     ASSERT_TRUE(manager(to).store.ChangeRows(rows).ok());
   }
+  uint64_t TableGets() {
+    const auto& smps = harness_.fabric().stats().smps;
+    const auto found = smps.find(wire::AttributeId::kLinearForwardingTable);
+    return found == smps.end() ? 0 : found->second.gets;
+  }
   // Kills the master, and has `second` take its place; how many ports it has asked to register.
   size_t ReregisteredAfterTakeover(bool continues) {
     const size_t first = Add("node0001 mlx5_0"), second = Add("node0002 mlx5_0");
@@ -53,7 +57,9 @@ class CoreClaim : public testing::Test {
     GiveState(first, second);
     if (another_rules_) LetAnotherRule(first);
     manager(second).store.set_claim(store::Store::Claimed{continues});
+    manager(second).vouched = vouched_;
     watch_ = SetWatch();
+    harness_.fabric().ResetStats();
     harness_.Start(second);
     EXPECT_TRUE(harness_.RunUntilUp(second)) << LogOf(manager(second));
     EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
@@ -71,6 +77,7 @@ class CoreClaim : public testing::Test {
   SetWatch watch_;
   sim::Simulation harness_;
   bool another_rules_ = false;
+  std::shared_ptr<const sweep::SwitchTables> vouched_;
 };
 
 TEST_F(CoreClaim, NothingIsWrittenUntilTheClaimIsGranted) {
@@ -122,6 +129,68 @@ TEST_F(CoreClaim, ClientsRegisterAgainWhereTheStateMayBeOld) {
 TEST_F(CoreClaim, ClientsOfAnotherSubnetManagerRegisterAgain) {
   another_rules_ = true;
   EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 8u);
+}
+
+// ---- tables that a predecessor has confirmed
+
+class CoreClaimTables : public CoreClaim {
+ protected:
+  // What a reader beside a master has read.
+  void Read() {
+    const size_t first = Add("node0001 mlx5_0");
+    const size_t reader = Add("node0004 mlx5_0", SmMode::kStandby);
+    harness_.Start(first);
+    ASSERT_TRUE(harness_.RunUntilUp(first));
+    harness_.Start(reader);
+    ASSERT_TRUE(harness_.RunUntil([&] {
+      const auto& view = manager(reader).view;
+      return view != nullptr && view->read_tables != nullptr;
+    }));
+    vouched_ = manager(reader).view->read_tables;
+    // Each as the plan has it, but for what the plan leaves unused.
+    const auto& plan = *manager(first).view->plan;
+    size_t switches = 0;
+    manager(first).view->snapshot->ForEachNode([&](const fabric::Node& node) {
+      if (!node.IsSwitch()) return;
+      ++switches;
+      ASSERT_TRUE(vouched_->rows.contains(node.guid()));
+      const routing::Row& row = vouched_->rows.at(node.guid());
+      for (size_t lid = 0; lid < row.size() && lid < plan.rows[node.index.value()]->size(); ++lid)
+        EXPECT_EQ(row[lid], (*plan.rows[node.index.value()])[lid]);
+    });
+    EXPECT_EQ(vouched_->rows.size(), switches);
+    harness_.Kill(reader);
+    harness_.Kill(first);
+  }
+};
+
+TEST_F(CoreClaimTables, AreNotReadAgainAtATakeover) {
+  Read();
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 0u);
+  EXPECT_EQ(TableGets(), 0u);
+  EXPECT_THAT(watch_.others, testing::Each("PortInfo"));
+}
+
+TEST_F(CoreClaimTables, AreReadWhereTheStateMayBeOld) {
+  Read();
+  ReregisteredAfterTakeover(/*continues=*/false);
+  EXPECT_GT(TableGets(), 0u);
+}
+
+TEST_F(CoreClaimTables, AreReadWhereAnotherSubnetManagerWasMaster) {
+  Read();
+  another_rules_ = true;
+  ReregisteredAfterTakeover(/*continues=*/true);
+  EXPECT_GT(TableGets(), 0u);
+}
+
+TEST_F(CoreClaimTables, OfSwitchesThatNobodyVouchesForAreRead) {
+  Read();
+  auto some = std::make_shared<sweep::SwitchTables>(*vouched_);
+  some->rows.erase(some->rows.begin());
+  vouched_ = some;
+  ReregisteredAfterTakeover(/*continues=*/true);
+  EXPECT_EQ(TableGets(), 1u);
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ TEST_F(PortInfoWriterTest, TheClientsOfAHostRegisterAgainWhereAllAreToOrItsLinkC
   ConfirmAll(requests);
   SetStates(PortState::kActive);
   EXPECT_THAT(Listed(kPorts), IsEmpty());
-  input_.desired.ports.reregistration.all = true;
+  input_.desired.ports.first_run.is_first = true;
   EXPECT_TRUE(InfoIn(Find(List(kPorts), "Set PortInfo 0x1 of h1")).client_reregister);
 }
 
