@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <spdlog/spdlog.h>
@@ -62,10 +64,14 @@ absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config,
 
 absl::Status App::Open(const RunOptions& run) {
   using WhereHeld = StoreOpening::WhereHeld;
-  const WhereHeld beside = succession_.contends ? WhereHeld::kContend : WhereHeld::kWait;
+  const bool contends = succession_.contends != Succession::Contends::kNo;
   StoreOpening how;
-  how.where_held = run.once ? WhereHeld::kRefuse : beside;
+  how.where_held = run.once   ? WhereHeld::kRefuse
+                   : contends ? WhereHeld::kContend
+                              : WhereHeld::kWait;
+  how.contends = succession_.contends;
   how.continues = succession_.continues;
+  how.yields = succession_.yields;
   auto state = StateOpener::Open(config_, std::move(how));
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
@@ -74,8 +80,10 @@ absl::Status App::Open(const RunOptions& run) {
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
   stored->core.options.takeover.accept = accept_takeover_;
-  // The record is that of a predecessor whose epoch has not ended.
-  if (state_->shared() != nullptr && state_->shared()->contends() && succession_.read_tables) {
+  stored->core.options.sm.silent_master = succession_.silent_master;
+  const auto* shared = state_->shared();
+  if (shared != nullptr && succession_.read_tables &&
+      (shared->contends() || succession_.trusts_record)) {
     stored->core.vouched = Vouched(*succession_.read_tables, stored->tables);
     spdlog::info("tables of {} switches were read, {} are as the master has confirmed",
                  succession_.read_tables->rows.size(),
@@ -269,25 +277,92 @@ std::optional<OtherMaster> App::other_master() const {
 std::string App::WhyAgain() {
   const auto* shared = state_->shared();
   if (shared == nullptr) return "";
+  using Contends = Succession::Contends;
   const sweep::SmStatus sm = view()->sm;
+  successor_ = {};
   if (shared->other_owner()) {
-    successor_ = {sm.master_is_silent, /*continues=*/true, view()->read_tables};
-    return sm.master_is_silent ? "the master does not respond" : shared->why_reopen();
+    successor_ = {.continues = true, .read_tables = view()->read_tables};
+    if (sm.watched_master == sweep::WatchedMaster::kSilent) {
+      successor_.contends = Contends::kWithSilentOwner;
+      successor_.silent_master = sm.watched_guid;
+      return "the master does not respond";
+    }
+    if (sm.watched_master == sweep::WatchedMaster::kNobody) {
+      successor_.contends = Contends::kWithIdleOwner;
+      return "no subnet manager is to be seen";
+    }
+    successor_.trusts_record = shared->has_owner_resigned();
+    return shared->why_reopen();
   }
+  has_managed_ = has_managed_ || sm.state == wire::SmState::kMaster;
   if (const auto pause = core_->pause())
     return fmt::format(
         "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
         "another fabricd may be master",
         std::chrono::floor<std::chrono::milliseconds>(*pause).count());
-  if (shared->contends() && sm.state == wire::SmState::kStandby) return "another SM is master";
-  // The state has changed while this fabricd was about to become master.
-  successor_ = succession_;
+  if (steps_down_) {
+    successor_.yields = true;
+    return "stepping down";
+  }
+  if ((shared->contends() || shared->is_beside_master()) && sm.state == wire::SmState::kStandby)
+    return "another SM is master";
+  // The state may have changed while this fabricd was about to become master: then it tries again.
+  // So does one that was master beside another one, which is master no longer.
+  if (shared->is_beside_master())
+    successor_.contends = Contends::kWithSilentOwner;
+  else if (!has_managed_)
+    successor_ = succession_;
+  successor_.yields = false;
   return shared->why_reopen();
+}
+
+std::vector<SharingNode> App::sharing_nodes() const {
+  const auto* shared = state_->shared();
+  if (shared == nullptr) return {};
+  return SharingNodes(shared->nodes(), shared->instance());
+}
+
+void App::TellOthers(const sweep::SmStatus& sm) {
+  auto* shared = state_->shared();
+  if (shared == nullptr) return;
+  NodeAbout about = about_;
+  about.state = shared->other_owner() ? SharingNode::kWaiting : std::string(SmStateName(sm.state));
+  about.sm_port = sm.guid;
+  if (about.name.empty()) {
+    about.name = OwnName();
+    about.endpoint = config_.etcd.advertise;
+    about.version = kVersion;
+    about.config = ConfigDigests(config_);
+  }
+  if (about == about_) return;
+  about_ = std::move(about);
+  shared->SetStatement({sm.state == wire::SmState::kMaster, AboutText(about_)});
+}
+
+// A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it: this
+// one gives the epoch back and waits, and the other one takes it.
+void App::PostMastership(MastershipCommand command, MastershipDone done) {
+  const auto* step_down = std::get_if<sweep::StepDown>(&command);
+  const sweep::SmStatus sm = view()->sm;
+  if (step_down == nullptr || sm.state != wire::SmState::kMaster)
+    return commands_.PostMastership(std::move(command), std::move(done));
+  for (const SharingNode& node : sharing_nodes()) {
+    if (node.is_this || node.state != SharingNode::kWaiting) continue;
+    const auto seen = std::find_if(sm.remote.begin(), sm.remote.end(),
+                                   [&](const auto& each) { return each.guid == node.sm_port; });
+    if (seen == sm.remote.end()) continue;
+    if (!step_down->validate_only) steps_down_ = true;
+    commands_.inbox().Interrupt();
+    return done(absl::OkStatus(), std::make_shared<const sweep::MastershipOutcome>(
+                                      sweep::MastershipOutcome{sm.priority, sm.priority, *seen}));
+  }
+  commands_.PostMastership(std::move(command), std::move(done));
 }
 
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
   state_->SetMaster(view->sm.state == wire::SmState::kMaster);
+  TellOthers(view->sm);
   telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view)});
   api_.OnPublished(IsServing(*view));
 }

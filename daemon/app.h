@@ -41,6 +41,7 @@
 #include "daemon/record/table_record.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/state_opener.h"
+#include "daemon/store/node_about.h"
 #include "daemon/telemetry/telemetry_thread.h"
 #include "daemon/verdicts/verdict_thread.h"
 #include "mad/transport.h"
@@ -49,9 +50,14 @@ namespace fabricd::daemon {
 
 // How a start within the process follows the App before it. Where several nodes share the state.
 struct Succession {
-  bool contends = false;   // The master does not respond: this fabricd tries to take its place.
-  bool continues = false;  // It has waited beside the owner of the shared state until now.
-  // What it has read meanwhile; null: nothing.
+  using Contends = store::etcd::EtcdStoreOptions::Contends;
+  Contends contends = Contends::kNo;  // This fabricd tries to become master.
+  bool continues = false;       // It has waited beside the owner of the shared state until now.
+  bool yields = false;          // It has stepped down.
+  Guid silent_master = Guid();  // sweep::SmOptions
+  // The predecessor has not lost its epoch: its record of tables is true.
+  bool trusts_record = false;
+  // What it has read while it waited; null: nothing.
   std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
 };
 
@@ -96,9 +102,7 @@ class App final : public Backend {
   void PostPartitions(sweep::ChangePartitions command, PartitionsDone done) override {
     commands_.PostPartitions(std::move(command), std::move(done));
   }
-  void PostMastership(MastershipCommand command, MastershipDone done) override {
-    commands_.PostMastership(std::move(command), std::move(done));
-  }
+  void PostMastership(MastershipCommand command, MastershipDone done) override;
   SaReads sa() const override { return {sa_->view(), sa_keeper_->clients()}; }
   std::shared_ptr<const telemetry::TelemetryView> telemetry() override {
     return telemetry_->view();
@@ -121,6 +125,10 @@ class App final : public Backend {
   std::string recordings() const override;
   absl::Status store_writable() const override { return state_->writable(); }
   std::optional<OtherMaster> other_master() const override;
+  std::vector<SharingNode> sharing_nodes() const override;
+  int64_t epoch() const override {
+    return state_->shared() == nullptr ? 0 : state_->shared()->epoch();
+  }
   sim::Control* sim_control() override { return sim_control_; }
 
  private:
@@ -139,11 +147,13 @@ class App final : public Backend {
   bool OnTurn(const sweep::Core& core);
   std::string WhyAgain();  // Empty: it goes on.
   void OnView(const std::shared_ptr<const sweep::FabricView>& view);
+  void TellOthers(const sweep::SmStatus& sm);
   void ShutDown();
 
   const config::Config config_;  // As started.
   const std::string accept_takeover_;
   const Succession succession_;
+  NodeAbout about_;  // Of this node, as last told; the core's thread.
   std::unique_ptr<StateOpener> state_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
@@ -160,8 +170,10 @@ class App final : public Backend {
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<bool> steps_down_ = false;
   bool starts_again_ = false;
-  Succession successor_;  // Of the App after this one.
+  Succession successor_;      // Of the App after this one.
+  bool has_managed_ = false;  // It has been master.
   std::optional<int> exit_code_;
   ApiServers api_;  // Last: calls use all above.
 };

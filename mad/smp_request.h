@@ -19,6 +19,12 @@ inline constexpr DeviceId kMaxDevices = 1u << 22;
 // 0 first (event handling), 1 normal, 2 background.
 inline constexpr uint8_t kPriorities = 3;
 
+// The attempts of one request, where those of EngineOptions do not fit.
+struct Pace {
+  Duration timeout{};  // Of each attempt.
+  uint32_t retries = 0;
+};
+
 struct SmpRequest {
   wire::Method method = wire::Method::kGet;  // kGet or kSet.
   wire::AttributeId attribute = wire::AttributeId::kNone;
@@ -32,8 +38,9 @@ struct SmpRequest {
   std::optional<wire::DirectedPath> alternative;  // Tried after repeated timeouts.
   wire::SmpData data{};
   DeviceId device = 0;
-  RequestContext context;  // Returned in the completion.
-  uint8_t priority = 1;    // Below kPriorities. First in, first out per device and priority.
+  RequestContext context;    // Returned in the completion.
+  std::optional<Pace> pace;  // nullopt: as EngineOptions say.
+  uint8_t priority = 1;      // Below kPriorities. First in, first out per device and priority.
 };
 
 struct Completion {

@@ -77,7 +77,13 @@ void TransactionEngine::Pump(Instant now, std::vector<OutgoingMad>& out, Done& d
   window_.OnFull();
 }
 
-Duration TransactionEngine::TimeoutOf(uint32_t attempt) const {
+uint32_t TransactionEngine::RetriesOf(const RequestSlot& slot) const {
+  return slot.request.pace ? slot.request.pace->retries : options_.retries;
+}
+
+Duration TransactionEngine::TimeoutOf(const RequestSlot& slot) const {
+  if (slot.request.pace) return slot.request.pace->timeout;
+  const uint32_t attempt = slot.attempts;
   double timeout = static_cast<double>(options_.first_timeout.count());
   for (uint32_t n = 1; n < attempt; ++n) timeout *= options_.timeout_factor;
   const double cap =
@@ -93,7 +99,8 @@ OutgoingMad TransactionEngine::StartAttempt(SlotIndex index, Instant now) {
   slot.sent_at = now;
   if (slot.attempts == 0) slot.first_sent_at = now;
   recorder_.CountAttempt(*slot.counters, /*is_repeat=*/slot.attempts > 0);
-  const Duration timeout = TimeoutOf(++slot.attempts);
+  ++slot.attempts;
+  const Duration timeout = TimeoutOf(slot);
   attempts_.Add(index, now + timeout + options_.safety_margin);
   return MakeMad(slot, timeout);
 }
@@ -108,7 +115,7 @@ void TransactionEngine::EndAttempt(SlotIndex index) {
 
 void TransactionEngine::HoldAttempt(SlotIndex index, State why, Instant now) {
   slots_.At(index).state = why;
-  attempts_.SetDeadline(index, now + TimeoutOf(slots_.At(index).attempts));
+  attempts_.SetDeadline(index, now + TimeoutOf(slots_.At(index)));
 }
 
 void TransactionEngine::Requeue(SlotIndex index) {
@@ -118,7 +125,7 @@ void TransactionEngine::Requeue(SlotIndex index) {
 
 void TransactionEngine::RepeatOrGiveUp(SlotIndex index, Done& done) {
   const RequestSlot& slot = slots_.At(index);
-  const size_t repeats = std::max<size_t>(options_.retries, slot.request.other_keys.size());
+  const size_t repeats = std::max<size_t>(RetriesOf(slot), slot.request.other_keys.size());
   if (slot.WantsCompletion() && slot.attempts <= repeats) {
     Requeue(index);
     return;
@@ -289,7 +296,7 @@ void TransactionEngine::OnAnswer(SlotIndex index, const wire::Smp& smp, Instant 
   CountAnswer(slot, now);
   if (slot.on_alternative) PreferAlternative(slot.request);
   // Busy means the MAD was dropped (IBA vol 1 §13.4.7): worth a repeat, but not at once.
-  if (IsBusy(smp) && slot.WantsCompletion() && slot.attempts <= options_.retries) {
+  if (IsBusy(smp) && slot.WantsCompletion() && slot.attempts <= RetriesOf(slot)) {
     // Else it is late, and its repeat is queued.
     if (slot.IsInFlight()) HoldAttempt(index, State::kAnsweredBusy, now);
     return;
@@ -355,7 +362,7 @@ void TransactionEngine::Redirect(DeviceId device, const wire::DirectedPath& from
   for (const SlotIndex index : attempts_.indices()) {
     const RequestSlot& slot = slots_.At(index);
     const bool may_repeat =
-        slot.WantsCompletion() && !slot.IsHeld() && slot.attempts <= options_.retries;
+        slot.WantsCompletion() && !slot.IsHeld() && slot.attempts <= RetriesOf(slot);
     if (may_repeat && !slot.on_alternative && goes_there(slot.request)) lost.push_back(index);
   }
   for (const SlotIndex index : lost) {

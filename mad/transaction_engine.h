@@ -128,7 +128,8 @@ class TransactionEngine {
   static void CompleteWith(const RequestSlot& slot, const wire::Smp& smp, Done& done);
   void GiveUpSameRoute(const RequestSlot& dead, Done& done);
   void PreferAlternative(const SmpRequest& answered);
-  Duration TimeoutOf(uint32_t attempt) const;
+  uint32_t RetriesOf(const RequestSlot& slot) const;
+  Duration TimeoutOf(const RequestSlot& slot) const;  // Of its present attempt.
 
   const EngineOptions options_;
   StatisticsRecorder recorder_;

@@ -270,6 +270,7 @@ std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {
                                       sweep.timeouts()));
   for (const std::string& note : sm.routing_notes()) page.Line("Routing", note);
   Table chain({"ENGINE", "CHOSEN", "REASON"}), remote({"SM", "STATE", "PRIORITY", "GUID"}),
+      nodes({"NODE", "STATE", "VERSION", "API", "SM GUID"}),
       problems({"PROBLEM", "SUBJECT", "MESSAGE"});
   for (const pb::EngineStep& step : sm.chain()) {
     chain.AddRow({step.engine(), step.chosen() ? "yes" : "no", step.reason()});
@@ -278,11 +279,16 @@ std::string DescribeSm(const pb::GetSmResponse& sm, const TableStyle& style) {
     remote.AddRow(
         {PortText(other.port()), other.state(), fmt::format("{}", other.priority()), other.guid()});
   }
+  for (const pb::SharingNode& node : sm.sharing_nodes()) {
+    nodes.AddRow({node.name() + (node.is_this() ? " (this)" : ""), node.state(), node.version(),
+                  node.endpoint(), node.sm_guid()});
+  }
   for (const pb::Problem& problem : sm.problems()) {
     problems.AddRow({problem.kind(), problem.subject(), problem.message()});
   }
   return page.Block("Engines", chain, style)
       .Block("Other subnet managers", remote, style)
+      .Block("Nodes with this state", nodes, style)
       .Block("Problems", problems, style)
       .Take();
 }

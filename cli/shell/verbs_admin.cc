@@ -26,6 +26,8 @@ void AddSmVerbs(Grammar& grammar) {
   const auto [down, told] = add("step-down", "Hand the subnet to the best standby");
   down->add_option("--request-id", told->options.request_id, "makes it safe to repeat")
       ->type_name(kTextValue);
+  down->add_flag("--for-upgrade", told->options.for_upgrade,
+                 "only to a fabricd that shares the state (store: etcd) and waits");
   grammar.OnCall(down, {"table", "json", "yaml"}, [&grammar, told = told](Client& client) {
     told->options.dry_run = told->dry_run == "server";
     return StepDown(client, grammar.globals(), told->options);

@@ -107,10 +107,17 @@ Result StepDown(Client& client, const Globals& globals, const SmOptions& options
   request.set_validate_only(options.dry_run);
   request.set_reason(options.reason);
   request.set_request_id(options.request_id);
+  request.set_for_upgrade(options.for_upgrade);
   pb::StepDownResponse response;
   const Result result = client.Call(client.admin(), &pb::AdminService::Stub::StepDown, request,
                                     &response, kLongTimeout);
   if (!result.ok() || PrintDocument(globals, response)) return result;
+  if (response.before() == response.priority()) {
+    Print(fmt::format("{} {}{}\n", NameOf(response.successor()),
+                      options.dry_run ? "would take over" : "takes over now, and this one waits",
+                      options.dry_run ? " (dry run)" : ""));
+    return {};
+  }
   Print(fmt::format("{} {}{}\n", NameOf(response.successor()),
                     options.dry_run ? "would be master" : "is master now",
                     options.dry_run ? " (dry run)" : ""));

@@ -10,8 +10,9 @@ namespace fabricd::cli {
 
 struct SmOptions {
   bool dry_run = false;
-  std::string reason;      // Kept in the audit log.
-  std::string request_id;  // Of StepDown.
+  std::string reason;        // Kept in the audit log.
+  std::string request_id;    // Of StepDown.
+  bool for_upgrade = false;  // The same.
 };
 
 // Hands the subnet to the best standby, and waits until that one has it. kRefused: this is not the

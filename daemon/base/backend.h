@@ -17,6 +17,7 @@
 #include <absl/status/statusor.h>
 
 #include "daemon/base/other_master.h"
+#include "daemon/base/sharing_node.h"
 #include "fabric/hosts.h"
 #include "fabric/names.h"
 #include "sa/state/client_state.h"
@@ -129,6 +130,10 @@ class Backend {
   virtual absl::Status store_writable() const { return absl::OkStatus(); }
   // The node that manages while this one waits for the shared state; nullopt: it does not wait.
   virtual std::optional<OtherMaster> other_master() const { return std::nullopt; }
+  // The nodes that share the durable state, this one too. Empty: it is of this node alone.
+  virtual std::vector<SharingNode> sharing_nodes() const { return {}; }
+  // The number of the epoch that this node holds of the shared state; 0: none.
+  virtual int64_t epoch() const { return 0; }
   // Where the flight recorder writes; empty: it does not.
   virtual std::string recordings() const { return {}; }
   // Null unless the fabric is simulated.

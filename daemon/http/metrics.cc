@@ -106,6 +106,18 @@ class FabricCollector final : public prometheus::Collectable {
               "0 while changes of durable state are refused, as etcd cannot be reached or another "
               "fabricd writes to it; else 1.");
     out.Add(sources_.backend->store_writable().ok() ? 1 : 0);
+    out.Begin("fabricd_store_epoch",
+              "Number of the epoch that this node holds of the state that several nodes share; 0: "
+              "none.");
+    out.Add(static_cast<uint64_t>(sources_.backend->epoch()));
+    const auto nodes = sources_.backend->sharing_nodes();
+    out.Begin("fabricd_sharing_nodes", "Nodes that share the durable state, this one too.");
+    out.Add(uint64_t{nodes.size()});
+    out.Begin("fabricd_sharing_nodes_config_differs",
+              "Of these, the ones whose configuration is not as on this node, where it should be.");
+    uint64_t differing = 0;
+    for (const daemon::SharingNode& node : nodes) differing += node.different_keys.empty() ? 0 : 1;
+    out.Add(differing);
   }
 
   void Manager(Families& out) const {

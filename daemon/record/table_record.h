@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TableRecord: what the master has confirmed that the switches hold, as a digest of each forwarding
-// table, in the state that several nodes share. A standby that has read a table with the same digest
-// need not read it again when it takes over.
+// table, in the state that several nodes share. A standby that has read a table with the same
+// digest need not read it again when it takes over.
 //
 // The record stands while nothing is being written to devices: it is taken back when a sweep or a
 // change begins, and made again a second after the subnet is up and idle. Both are written beside
@@ -41,8 +41,8 @@ struct RecordedTables {
 bool IsTableRow(const RowKey& key);
 // DATA_LOSS: they are not what TableRecord writes. Rows of other parts are ignored.
 absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows);
-// Those of `read` that the record confirms. Null: none, or they are more than kMostVouchedBytes: the
-// flight recorder has to keep what a core starts with.
+// Those of `read` that the record confirms. Null: none, or they are more than kMostVouchedBytes:
+// the flight recorder has to keep what a core starts with.
 std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::SwitchTables& read,
                                                    const RecordedTables& record);
 inline constexpr size_t kMostVouchedBytes = size_t{48} << 20;

@@ -21,11 +21,10 @@
 namespace fabricd::daemon {
 namespace {
 
-std::string OwnName() {
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return fmt::format("{} pid {}", host, getpid());
-}
+// After a step-down nobody is master until the other node is.
+constexpr std::chrono::seconds kTimeForAnother{15};
+
+using SharedOrError = absl::StatusOr<std::unique_ptr<store::etcd::SharedStore>>;
 
 absl::Status RefuseCopy(store::Store& local, const std::string& state_dir) {
   const auto mark = local.GetMeta(store::etcd::kCopyKey);
@@ -43,6 +42,12 @@ absl::Status RefuseUnfinished(store::Store& local, const std::string& state_dir)
 }
 
 }  // namespace
+
+std::string OwnName() {
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return fmt::format("{} pid {}", host, getpid());
+}
 
 absl::StatusOr<std::unique_ptr<store::Store>> OpenLocalStore(const config::Config& config) {
   std::error_code error;
@@ -96,21 +101,24 @@ absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, StoreOpening
     return InvalidArgument(
         "mode: `store: etcd` needs `mode: manage`; one that observes or is to stay standby has "
         "`store: sqlite` and a state directory of its own");
-  auto client = MakeEtcdClient(config);
-  if (!client.ok()) return client.status();
   store::etcd::EtcdStoreOptions options = EtcdStoreOptionsOf(config);
   options.may_take = std::move(how.may_take);
-  options.contends = how.where_held == StoreOpening::WhereHeld::kContend;
+  options.contends = how.contends;
   options.continues = how.continues;
-  auto opened = store::etcd::OpenEtcdStore(*std::move(client), *std::move(local), options);
+  if (how.yields) options.yields = kTimeForAnother;
+  local->reset();  // Each attempt has its own.
+  const auto open = [&](auto& attempt) -> SharedOrError {
+    auto own = OpenLocalStore(config);
+    if (!own.ok()) return own.status();
+    auto client = MakeEtcdClient(config);
+    if (!client.ok()) return client.status();
+    return attempt(*std::move(client), *std::move(own), options);
+  };
+  SharedOrError opened = how.yields ? absl::AbortedError("another fabricd may take the epoch")
+                                    : open(store::etcd::OpenEtcdStore);
   if (absl::IsAborted(opened.status()) && how.where_held == StoreOpening::WhereHeld::kWait) {
     spdlog::info("{}: waiting beside it", Message(opened.status()));
-    // Both went with the first attempt.
-    local = OpenLocalStore(config);
-    if (!local.ok()) return local.status();
-    client = MakeEtcdClient(config);
-    if (!client.ok()) return client.status();
-    opened = store::etcd::OpenWaitingStore(*std::move(client), *std::move(local), options);
+    opened = open(store::etcd::OpenWaitingStore);
   }
   if (!opened.ok()) return opened.status();
   store::etcd::SharedStore* shared = opened->get();

@@ -26,6 +26,8 @@ absl::StatusOr<std::unique_ptr<store::Store>> OpenLocalStore(const config::Confi
 
 // INVALID_ARGUMENT: a file cannot be read; the message begins with the key.
 absl::StatusOr<std::unique_ptr<store::etcd::Client>> MakeEtcdClient(const config::Config& config);
+// "head1 pid 4711"
+std::string OwnName();
 store::etcd::EtcdStoreOptions EtcdStoreOptionsOf(const config::Config& config);
 
 struct OpenedStore {
@@ -38,7 +40,11 @@ struct StoreOpening {
   // Where another fabricd has the epoch: ABORTED; or a store that waits beside it
   // (waiting_store.h); or one that takes it when this fabricd becomes master.
   enum class WhereHeld : uint8_t { kRefuse, kWait, kContend } where_held = WhereHeld::kRefuse;
-  bool continues = false;  // store::etcd::EtcdStoreOptions
+  // store::etcd::EtcdStoreOptions; with kContend.
+  store::etcd::EtcdStoreOptions::Contends contends = store::etcd::EtcdStoreOptions::Contends::kNo;
+  bool continues = false;
+  // Wait, and let another node take the epoch first.
+  bool yields = false;
 };
 // As `store` says. FAILED_PRECONDITION: it says sqlite, and the state directory has a copy of what
 // is in etcd, which may be old. INVALID_ARGUMENT: it says etcd, and the mode is not manage.

@@ -22,28 +22,15 @@
 namespace fabricd::store::etcd {
 namespace {
 
+using Contends = EtcdStoreOptions::Contends;
 using Outcome = SharedRows::Outcome;
-
-constexpr char kInstanceKey[] = "instance";
-
-// The one of this state directory, made with it.
-absl::StatusOr<std::string> InstanceOf(Store& local) {
-  auto known = local.GetMeta(kInstanceKey);
-  if (!known.ok()) return known.status();
-  if (*known) return **known;
-  std::random_device device;
-  const std::string made = fmt::format("{:08x}{:08x}", device(), device());
-  FABRICD_RETURN_IF_ERROR(local.PutMeta(kInstanceKey, made));
-  return made;
-}
 
 class EtcdStore final : public NodePart {
  public:
   EtcdStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local, EtcdStoreOptions options,
             const std::string& instance)
-      : NodePart(std::move(local)),
+      : NodePart(std::move(client), std::move(local), instance, options),
         options_(std::move(options)),
-        client_(std::move(client)),
         shared_(*client_, {options_.prefix, instance, options_.name, options_.lease,
                            options_.endpoint, options_.clock}),
         epoch_(shared_.epoch()),
@@ -56,13 +43,15 @@ class EtcdStore final : public NodePart {
     wake_.NotifyOne();
     if (thread_.joinable()) thread_.join();
     CopyIfChanged();
-    if (writable().ok()) epoch_.Release();
+    MutexLock lock(mutex_);
+    if (writable().ok()) shared_.Resign();
   }
 
   absl::Status Open();
 
   absl::StatusOr<Claimed> Claim() override;
   bool contends() const override { return contends_; }
+  bool is_beside_master() const override { return is_beside_master_; }
   absl::Status Confirm() override { return epoch_.Confirm(); }
   int64_t epoch() const override { return epoch_.revision(); }
   std::string why_reopen() const override {
@@ -116,11 +105,11 @@ class EtcdStore final : public NodePart {
   void Run();
   void Turn() override;
   void Look();
+  void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
   void CopyIfChanged();
   void WriteCopy();
 
   const EtcdStoreOptions options_;
-  const std::unique_ptr<Client> client_;
 
   Mutex mutex_;  // Of a write, or of taking the epoch: held while etcd answers.
   SharedRows shared_ FABRICD_GUARDED_BY(mutex_);
@@ -134,6 +123,7 @@ class EtcdStore final : public NodePart {
   bool is_claim_owed_ FABRICD_GUARDED_BY(mutex_) = false;
   bool continues_ FABRICD_GUARDED_BY(mutex_) = false;
   std::atomic<bool> contends_ = false;
+  std::atomic<bool> is_beside_master_ = false;
   std::atomic<bool> is_superseded_ = false;
 
   mutable Mutex why_mutex_;
@@ -157,7 +147,7 @@ absl::Status EtcdStore::Open() {
     const absl::Status attached = shared_.Attach(std::nullopt);
     if (absl::IsUnavailable(attached)) {
       FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
-    } else if (options_.contends && absl::IsAborted(attached)) {
+    } else if (options_.contends != Contends::kNo && absl::IsAborted(attached)) {
       FABRICD_RETURN_IF_ERROR(AdoptOfAnother(attached, copy->contents));
     } else {
       FABRICD_RETURN_IF_ERROR(attached);
@@ -200,6 +190,7 @@ absl::Status EtcdStore::AdoptOfAnother(const absl::Status& held, const Contents&
   auto view = SharedRows::ReadView(*client_, options_.prefix);
   if (!view.ok()) return view.status();
   contends_ = true;
+  ShowNodes(view->nodes);
   Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(held)));
   return Adopt(std::move(view->rows), std::move(view->sequence), copy);
 }
@@ -222,6 +213,15 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
   contends_ = false;
   const bool continues = std::exchange(continues_, false);
   if (epoch_.Confirm().ok()) return Claimed{continues};
+  if (options_.contends == Contends::kWithIdleOwner) {
+    const auto view = SharedRows::ReadControl(*client_, options_.prefix);
+    if (view.ok() && view->OwnerIsMaster() && view->owner_instance != instance_) {
+      is_beside_master_ = true;
+      Say(Unavailable("{}: {} is master of another part of the fabric", shared_.where(),
+                      view->owner->name));
+      return Claimed{};
+    }
+  }
   absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
   if (absl::IsUnavailable(taken)) {
     // Jobs come first: the fabric has elected this SM.
@@ -381,18 +381,31 @@ void EtcdStore::Run() {
 
 void EtcdStore::Turn() {
   CopyIfChanged();
+  presence_.Turn();
   if (contends_ || options_.clock() - looked_ < options_.retry) return;
   Look();
   looked_ = options_.clock();
 }
 
 void EtcdStore::Look() {
-  absl::Status held = epoch_.KeepAlive();
-  if (held.ok()) held = epoch_.Confirm();
-  if (held.ok() && writable().ok()) return;
-  if (absl::IsUnavailable(held)) return Say(held);
+  const auto view = SharedRows::ReadControl(*client_, options_.prefix);
+  if (absl::IsUnavailable(view.status())) return Say(view.status());
+  if (view.ok()) ShowNodes(view->nodes);
+  if (is_beside_master_) return LookAtMaster(view);
+  const int64_t held = epoch_.revision();
+  if (held != 0 && view.ok() && view->epoch != held) epoch_.Forget();
+  const absl::Status alive = epoch_.KeepAlive();
+  if (alive.ok() && writable().ok()) return;
+  if (absl::IsUnavailable(alive)) return Say(alive);
   MutexLock lock(mutex_);
   Say(Reattach());
+}
+
+// When the master of the other part is no master any more, the state is read again.
+void EtcdStore::LookAtMaster(const absl::StatusOr<SharedRows::View>& view) {
+  if (view.ok() && view->owner && view->OwnerIsMaster()) return;
+  Say(Unavailable("{}: no other fabricd is master with it any more", shared_.where()));
+  is_superseded_ = true;
 }
 
 void EtcdStore::CopyIfChanged() {

@@ -18,11 +18,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <absl/status/statusor.h>
 
 #include "store/etcd/client.h"
 #include "store/etcd/epoch.h"
+#include "store/etcd/presence.h"
 #include "store/store.h"
 
 namespace fabricd::store::etcd {
@@ -37,10 +39,16 @@ struct EtcdStoreOptions {
   std::chrono::milliseconds copy_after{200};  // A write is in the local copy.
   // Whether the epoch may be taken again. Called on the store's own thread. Empty: always.
   std::function<bool()> may_take = {};
-  // Where another fabricd has the epoch, open without it: Claim() takes it.
-  bool contends = false;
+  // Where another fabricd has the epoch: refuse; or open without it, and have Claim() take it: from
+  // an owner that does not respond on the fabric; or from one that says itself that it is not
+  // master. Where it says that it is, of a part of the fabric that cannot be seen from here,
+  // Claim() is granted without the epoch: routing goes on, and changes are refused.
+  enum class Contends : uint8_t { kNo, kWithSilentOwner, kWithIdleOwner };
+  Contends contends = Contends::kNo;
   // The epoch of another fabricd has ended just now: what it knew is all in etcd.
   bool continues = false;
+  // Where it waits and nobody has the epoch: for so long another node may take it first.
+  std::chrono::milliseconds yields{0};
   BootClock clock = BootTime;
   bool has_thread = true;  // False: Turn() is called instead, by a simulator.
 };
@@ -58,6 +66,16 @@ class SharedStore : public Store {
   virtual std::optional<EpochOwner> other_owner() const { return std::nullopt; }
   // Without the epoch, until Claim() takes it. Writes are refused. Any thread.
   virtual bool contends() const { return false; }
+  // Claim() was granted without the epoch, beside an owner that is master elsewhere. Any thread.
+  virtual bool is_beside_master() const { return false; }
+  // Where this process waits: the owner has given its epoch back, and did not lose it. Any thread.
+  virtual bool has_owner_resigned() const { return false; }
+  // What this node says to the others. Any thread.
+  virtual void SetStatement(NodeStatement statement) = 0;
+  // All nodes that share the state, this one too, as last read. Any thread.
+  virtual std::vector<Node> nodes() const = 0;
+  // Names this node among nodes().
+  virtual const std::string& instance() const = 0;
   // Asks etcd whether the epoch is still ours. Any thread. ABORTED: it is not. UNAVAILABLE: etcd
   // does not answer.
   virtual absl::Status Confirm() = 0;

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/etcd/node_part.h"
 
+#include <random>
+
 #include "common/status.h"
 
 namespace fabricd::store::etcd {
+namespace {
+constexpr char kInstanceKey[] = "instance";
+}  // namespace
+
+absl::StatusOr<std::string> InstanceOf(Store& local) {
+  auto known = local.GetMeta(kInstanceKey);
+  if (!known.ok()) return known.status();
+  if (*known) return **known;
+  std::random_device device;
+  const std::string made = fmt::format("{:08x}{:08x}", device(), device());
+  FABRICD_RETURN_IF_ERROR(local.PutMeta(kInstanceKey, made));
+  return made;
+}
 
 absl::StatusOr<LocalCopy> ReadLocalCopy(Store& local) {
   const auto mark = local.GetMeta(kCopyKey);

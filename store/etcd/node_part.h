@@ -12,6 +12,7 @@
 #include "common/mutex.h"
 #include "store/contents.h"
 #include "store/etcd/etcd_store.h"
+#include "store/etcd/shared_rows.h"
 
 namespace fabricd::store::etcd {
 
@@ -26,9 +27,25 @@ absl::StatusOr<LocalCopy> ReadLocalCopy(Store& local);
 absl::Status WriteLocalCopy(Store& local, const FlatRows& before, const FlatRows& rows,
                             const std::string& prefix, const std::string& sequence);
 
+// The one of this state directory, made with it.
+absl::StatusOr<std::string> InstanceOf(Store& local);
+
 class NodePart : public SharedStore {
  public:
-  explicit NodePart(std::unique_ptr<Store> local) : local_(std::move(local)) {}
+  NodePart(std::unique_ptr<Client> client, std::unique_ptr<Store> local, std::string instance,
+           const EtcdStoreOptions& options)
+      : client_(std::move(client)),
+        local_(std::move(local)),
+        instance_(std::move(instance)),
+        presence_(*client_, SharedRows::NodeKey(options.prefix, instance_), options.lease,
+                  options.clock) {}
+
+  void SetStatement(NodeStatement statement) override { presence_.Set(std::move(statement)); }
+  std::vector<Node> nodes() const override {
+    MutexLock lock(nodes_mutex_);
+    return nodes_;
+  }
+  const std::string& instance() const override { return instance_; }
 
   absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
     MutexLock lock(local_mutex_);
@@ -64,8 +81,20 @@ class NodePart : public SharedStore {
   }
 
  protected:
+  void ShowNodes(std::vector<Node> nodes) {
+    MutexLock lock(nodes_mutex_);
+    nodes_ = std::move(nodes);
+  }
+
+  const std::unique_ptr<Client> client_;
   Mutex local_mutex_;
   const std::unique_ptr<Store> local_;
+  const std::string instance_;
+  Presence presence_;  // Turned by the store's thread.
+
+ private:
+  mutable Mutex nodes_mutex_;
+  std::vector<Node> nodes_ FABRICD_GUARDED_BY(nodes_mutex_);
 };
 
 }  // namespace fabricd::store::etcd

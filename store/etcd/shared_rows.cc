@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/etcd/shared_rows.h"
 
+#include <algorithm>
 #include <random>
+#include <string_view>
 #include <utility>
 
 #include "common/number_text.h"
@@ -11,6 +13,7 @@
 namespace fabricd::store::etcd {
 namespace {
 
+constexpr std::string_view kNodes = "node/";
 constexpr size_t kPartBytes = kMostBytes / 2;
 
 std::string RandomHandle() {
@@ -62,7 +65,8 @@ Change Deletion(std::string key, std::string range_end = {}) {
 
 // The control keys; what is not there has mod_revision 0.
 struct SharedRows::Control {
-  KeyValue schema, epoch, sequence, commit;
+  KeyValue schema, epoch, sequence, commit, resigned;
+  std::vector<Node> nodes;
   FlatChanges batch;
   bool has_parts = false;
 };
@@ -79,6 +83,9 @@ absl::StatusOr<SharedRows::Control> SharedRows::ControlOf(const std::vector<KeyV
     if (name == "epoch") control.epoch = kv;
     if (name == "sequence") control.sequence = kv;
     if (name == "commit") control.commit = kv;
+    if (name == "resigned") control.resigned = kv;
+    if (name.starts_with(kNodes))
+      control.nodes.push_back({name.substr(kNodes.size()), ReadStatement(kv.value)});
     if (!name.starts_with("batch/")) continue;
     control.has_parts = true;
     is_batch_good = DecodeChanges(kv.value, control.batch) && is_batch_good;
@@ -208,7 +215,13 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std
   if (control->schema.mod_revision == 0) return NotFound("etcd {}: nothing is there", prefix);
   View view;
   view.sequence = control->sequence.value;
-  if (control->epoch.mod_revision != 0) view.owner = OwnerOf(control->epoch.value);
+  if (control->epoch.mod_revision != 0) {
+    view.owner = OwnerOf(control->epoch.value);
+    view.owner_instance = InstanceOf(control->epoch.value);
+    view.epoch = control->epoch.mod_revision;
+  }
+  view.resigned = ParseNumber<int64_t>(control->resigned.value).value_or(0);
+  view.nodes = control->nodes;
   const std::string data = DataPrefix(prefix);
   for (KeyValue& kv : read->kvs)
     if (kv.key.starts_with(data)) view.rows[kv.key.substr(data.size())] = std::move(kv.value);
@@ -229,6 +242,18 @@ absl::StatusOr<FlatRows> SharedRows::Read(Client& client, const std::string& pre
   auto view = ReadView(client, prefix);
   if (!view.ok()) return view.status();
   return std::move(view->rows);
+}
+
+bool SharedRows::View::OwnerIsMaster() const {
+  return std::any_of(nodes.begin(), nodes.end(), [this](const Node& node) {
+    return node.instance == owner_instance && node.statement.is_master;
+  });
+}
+
+void SharedRows::Resign() {
+  const int64_t epoch = epoch_.revision();
+  if (epoch != 0) (void)CommitFenced({{Key("resigned"), std::to_string(epoch)}}, false);
+  epoch_.Release();
 }
 
 SharedRows::Result SharedRows::Write(const FlatChanges& changes) {

@@ -5,6 +5,8 @@
 //   PREFIX data/KEY           the rows (store/contents.h)
 //   PREFIX control/schema     version of all of this
 //   PREFIX control/epoch      the owner, by a lease
+//   PREFIX control/node/ID    what each node says of itself, by a lease of its own (presence.h)
+//   PREFIX control/resigned   the number of the last epoch that was given back, and not lost
 //   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it
 //   PREFIX control/batch/N    parts of a large write; they mean nothing before
 //   PREFIX control/commit     says that the parts of a batch are all there
@@ -25,6 +27,7 @@
 #include "store/contents.h"
 #include "store/etcd/client.h"
 #include "store/etcd/epoch.h"
+#include "store/etcd/presence.h"
 
 namespace fabricd::store::etcd {
 
@@ -82,6 +85,13 @@ class SharedRows {
   };
   Result Write(const FlatChanges& changes);
 
+  // Gives the epoch back, and says so, as far as etcd is reached: nothing was written to devices
+  // since the last write here, and nothing will be.
+  void Resign();
+  static std::string NodeKey(const std::string& prefix, const std::string& instance) {
+    return prefix + "control/node/" + instance;
+  }
+
   // From another thread too.
   Epoch& epoch() { return epoch_; }
   // Of the last write that is done.
@@ -97,6 +107,13 @@ class SharedRows {
     FlatRows rows;
     std::string sequence;
     std::optional<EpochOwner> owner;
+    int64_t epoch = 0;     // The number of the owner's; 0: nobody has it.
+    int64_t resigned = 0;  // The number of the last one that was given back.
+    std::string owner_instance;
+    std::vector<Node> nodes;  // By instance.
+
+    // The owner says that it is master of a subnet.
+    bool OwnerIsMaster() const;
   };
   // All of one revision. Errors as Read().
   static absl::StatusOr<View> ReadView(Client& client, const std::string& prefix);

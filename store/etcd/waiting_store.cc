@@ -15,8 +15,9 @@ namespace {
 class WaitingStore final : public NodePart {
  public:
   WaitingStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local,
-               EtcdStoreOptions options)
-      : NodePart(std::move(local)), options_(std::move(options)), client_(std::move(client)) {}
+               EtcdStoreOptions options, std::string instance)
+      : NodePart(std::move(client), std::move(local), std::move(instance), options),
+        options_(std::move(options)) {}
   ~WaitingStore() override {
     {
       MutexLock lock(mutex_);
@@ -27,6 +28,7 @@ class WaitingStore final : public NodePart {
   }
 
   void Turn() override {
+    presence_.Turn();
     std::string why = Look();
     MutexLock lock(mutex_);
     why_reopen_ = std::move(why);
@@ -48,6 +50,10 @@ class WaitingStore final : public NodePart {
   std::string why_reopen() const override {
     MutexLock lock(mutex_);
     return why_reopen_;
+  }
+  bool has_owner_resigned() const override {
+    MutexLock lock(mutex_);
+    return has_owner_resigned_;
   }
   std::optional<EpochOwner> other_owner() const override {
     MutexLock lock(mutex_);
@@ -94,9 +100,16 @@ class WaitingStore final : public NodePart {
     rows_ = std::move(view->rows);
     sequence_ = view->sequence;
     answered_ = options_.clock();
-    MutexLock lock(mutex_);
-    if (view->owner) owner_ = *view->owner;
+    ShowNodes(std::move(view->nodes));
+    NoteOwner(*view);
     return absl::OkStatus();
+  }
+
+  void NoteOwner(const SharedRows::View& view) {
+    if (!view.owner) return;
+    epoch_ = view.epoch;
+    MutexLock lock(mutex_);
+    owner_ = *view.owner;
   }
 
   void Run() {
@@ -121,29 +134,34 @@ class WaitingStore final : public NodePart {
       return Message(control.status());
     }
     answered_ = options_.clock();
-    if (!control->owner) return fmt::format("etcd {}: nobody has the epoch", options_.prefix);
-    {
+    ShowNodes(control->nodes);
+    if (!control->owner) {
+      if (epoch_ == 0 && answered_ - opened_ < options_.yields) return "";
       MutexLock lock(mutex_);
-      owner_ = *control->owner;
+      has_owner_resigned_ = epoch_ != 0 && control->resigned == epoch_;
+      return fmt::format("etcd {}: nobody has the epoch", options_.prefix);
     }
+    NoteOwner(*control);
     // What could not be read or written now is tried again next time.
     if (control->sequence != sequence_) (void)Refresh();
     return "";
   }
 
   const EtcdStoreOptions options_;
-  const std::unique_ptr<Client> client_;
   // Of Open(), then of the thread.
   FlatRows rows_;  // Of the copy.
   std::string sequence_;
+  int64_t epoch_ = 0;  // Of the last owner.
   std::chrono::nanoseconds answered_{};
+  const std::chrono::nanoseconds opened_ = options_.clock();
 
   mutable Mutex mutex_;
   Condition wake_;
   bool stopping_ FABRICD_GUARDED_BY(mutex_) = false;
   std::string why_reopen_ FABRICD_GUARDED_BY(mutex_);
   EpochOwner owner_ FABRICD_GUARDED_BY(mutex_);  // The last one.
-  std::thread thread_;                           // Last: it uses all of the above.
+  bool has_owner_resigned_ FABRICD_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // Last: it uses all of the above.
 };
 
 }  // namespace
@@ -151,8 +169,10 @@ class WaitingStore final : public NodePart {
 absl::StatusOr<std::unique_ptr<SharedStore>> OpenWaitingStore(std::unique_ptr<Client> client,
                                                               std::unique_ptr<Store> local,
                                                               EtcdStoreOptions options) {
-  auto store =
-      std::make_unique<WaitingStore>(std::move(client), std::move(local), std::move(options));
+  auto instance = InstanceOf(*local);
+  if (!instance.ok()) return instance.status();
+  auto store = std::make_unique<WaitingStore>(std::move(client), std::move(local),
+                                              std::move(options), *std::move(instance));
   FABRICD_RETURN_IF_ERROR(store->Open());
   return std::unique_ptr<SharedStore>(std::move(store));
 }

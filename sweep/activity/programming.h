@@ -56,7 +56,7 @@ class Programming {
   bool AssignLids();
   // The LIDs have been made durable, or storing them has failed.
   void OnLidsStored(const absl::Status& status) {
-    lids_.OnStored(status, *observed_.snapshot(), observed_.own().port_guid, ground_.problems);
+    lids_.OnStored(status, observed_.own().port_guid, ground_.problems);
   }
   bool AreLidsDurable() const { return lids_.IsDurable(); }
   // Plans and programs what is pending. REQUIRES: LIDs are durable.

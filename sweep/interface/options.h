@@ -29,6 +29,9 @@ struct SmOptions {
   // Several managers share the durable state. Then this SM asks for the right to be master
   // (ClaimMastership), and where it only reads, it watches for a master that does not respond.
   bool shares_state = false;
+  // The port of a master that has just not responded to the polls of a reader with this state; 0:
+  // none. Discovery asks it once more, quickly, and nobody asks it again before this SM rises.
+  Guid silent_master;
   uint64_t gid_prefix = 0xFE80000000000000;
   MKey m_key;
   uint16_t m_key_lease_period = 0;  // seconds

@@ -50,6 +50,14 @@ struct RemoteSm {
   uint32_t activity_count = 0;
 };
 
+// The master as an SM sees it that only reads, for managers that share its state.
+enum class WatchedMaster : uint8_t {
+  kUnknown,  // None was seen yet.
+  kThere,
+  kSilent,  // The one that was seen does not respond, or is master no longer.
+  kNobody,  // No SM was found, sweep after sweep.
+};
+
 struct SmStatus {
   SmMode mode = SmMode::kManage;
   wire::SmState state = wire::SmState::kNotActive;
@@ -61,9 +69,8 @@ struct SmStatus {
   std::vector<RemoteSm> remote;
   // MASTER, but the takeover guard lets nothing be written until its report is accepted.
   bool is_held = false;
-  // This SM only reads, for managers that share its state, and their master does not respond or is
-  // master no longer (sweep/mastership/master_watcher.h).
-  bool master_is_silent = false;
+  WatchedMaster watched_master = WatchedMaster::kUnknown;
+  Guid watched_guid;  // Its port; 0: none was seen.
 
   // This SM configures the subnet.
   bool Manages() const { return state == wire::SmState::kMaster && !is_held; }

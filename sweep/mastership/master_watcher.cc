@@ -18,10 +18,10 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   if (master != nullptr) {
     master_ = *master;
     next_ = now;
-    return false;
+    return Set(WatchedMaster::kThere);
   }
-  if (master_ || sweeps_without_sm_ >= kMostWithoutSm) return SetSilent();
-  return false;
+  if (master_) return Set(WatchedMaster::kSilent);
+  return sweeps_without_sm_ >= kMostWithoutSm && Set(WatchedMaster::kNobody);
 }
 
 bool MasterWatcher::OnCompletion(const mad::Completion& completion) {
@@ -29,23 +29,25 @@ bool MasterWatcher::OnCompletion(const mad::Completion& completion) {
   if (IsOk(completion) &&
       wire::SmInfo::Decode(completion.response.data).state == wire::SmState::kMaster)
     return false;
-  return SetSilent();
+  return Set(WatchedMaster::kSilent);
 }
 
 void MasterWatcher::OnTimer(Instant now) {
   if (now < next_) return;
-  next_ = is_silent_ || !master_ ? kNever : now + kInterval;
+  next_ = state_ != WatchedMaster::kThere ? kNever : now + kInterval;
   if (next_ == kNever || is_out_ || !devices_.Has(master_->port.node)) return;
   is_out_ = true;
   auto request = devices_.Get(master_->port, wire::AttributeId::kSmInfo, 0);
   request.context = context_;
+  request.pace = kPoll;
   request.priority = 0;
   engine_.Submit(request);
 }
 
-bool MasterWatcher::SetSilent() {
-  next_ = kNever;
-  return !std::exchange(is_silent_, true);
+bool MasterWatcher::Set(WatchedMaster state) {
+  if (state_ == WatchedMaster::kSilent || state_ == WatchedMaster::kNobody) return false;
+  if (state != WatchedMaster::kThere) next_ = kNever;
+  return std::exchange(state_, state) != state;
 }
 
 }  // namespace fabricd::sweep

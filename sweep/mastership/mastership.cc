@@ -57,7 +57,9 @@ void Mastership::SetState(SmState state) {
   Log(LogLevel::kInfo,
       fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
   state_ = state;
-  if (!IsMaster()) claim_.reset();
+  if (IsMaster()) return;
+  claim_.reset();
+  was_given_ = false;
 }
 
 wire::SmInfo Mastership::Own() const {
@@ -162,8 +164,11 @@ Order Mastership::OnHandoverRequest(Guid from) {
   Order order = Sweep(fmt::format("handover from SM {}", from));
   // Sent to a master, it means that two subnets were joined and the sender programmed one of them.
   order.tables_unknown = true;
-  order.rose = !IsMaster();
+  // Where the state is shared, the claim says what this mastership follows.
+  const bool rises = !IsMaster();
+  order.rose = rises && !options_.sm.shares_state;
   SetState(SmState::kMaster);
+  was_given_ = was_given_ || (rises && options_.sm.shares_state);
   return order;
 }
 
@@ -262,9 +267,21 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
     return order;
   }
   const ElectionVerdict verdict = ElectNow(now);
-  if (!Rises(verdict) || !checks_.Start(others_, unread, local_port_.port_guid, *snapshot_))
+  if (!Rises(verdict) ||
+      !checks_.Start(others_, WithoutSilentMaster(unread), local_port_.port_guid, *snapshot_))
     return Follow(verdict, now);
   return checks_.done() ? FinishCheck(now) : Order();
+}
+
+// Discovery has just asked it for the last time.
+std::vector<Unread> Mastership::WithoutSilentMaster(std::vector<Unread> unread) const {
+  const Guid silent = options_.sm.silent_master;
+  std::erase_if(unread, [&](const Unread& each) {
+    const fabric::Port* port = snapshot_->port(each.port);
+    return silent && each.attribute == wire::AttributeId::kSmInfo && port != nullptr &&
+           port->guid == silent;
+  });
+  return unread;
 }
 
 bool Mastership::Rises(const ElectionVerdict& verdict) const {
@@ -325,7 +342,8 @@ Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
     questions_.Ask(ClaimMastership{});
     return order;
   }
-  if (Rises(verdict)) {
+  const bool was_given = std::exchange(was_given_, false) && IsMaster();
+  if (Rises(verdict) || was_given) {
     order.rose = order.tables_unknown = true;
     order.continues = claim_ && claim_->continues;
     checks_.OnDecided();

@@ -53,7 +53,7 @@ class Mastership {
     // The same, where its predecessor had the same durable state: clients need not register again.
     bool continues = false;
     bool tables_unknown = false;  // Another master may have written since they were read.
-    bool shows_others = false;    // others(), or master_is_silent(), has changed.
+    bool shows_others = false;    // others() or watched_master() has changed.
   };
 
   // All references must outlive this. `options` may change when a sweep starts.
@@ -71,9 +71,8 @@ class Mastership {
   wire::SmInfo Own() const;  // The SMInfo that this SM returns, with its SM_Key.
   const std::vector<RemoteSm>& others() const { return others_; }
 
-  // This SM only reads, for managers that share its state, and the master that it has seen does not
-  // respond, or is master no longer. For good.
-  bool master_is_silent() const { return watcher_.is_silent(); }
+  WatchedMaster watched_master() const { return watcher_.state(); }
+  Guid watched_guid() const { return watcher_.guid(); }
 
   uint8_t priority() const { return priority_; }  // 0-15, current value.
 
@@ -126,6 +125,7 @@ class Mastership {
   Order OnControl(const wire::SmInfo& sender, wire::SmControl control, wire::SmState next,
                   Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
+  std::vector<Unread> WithoutSilentMaster(std::vector<Unread> unread) const;
   bool Rises(const ElectionVerdict& verdict) const;
   bool MustClaim(const ElectionVerdict& verdict) const;
   Order FinishCheck(Instant now);
@@ -166,6 +166,7 @@ class Mastership {
   KeyProof proof_;
   MasterWatcher watcher_;
   std::optional<MastershipClaimed> claim_;  // Of this mastership.
+  bool was_given_ = false;                  // By a handover, and not claimed yet.
   SweepBudget budget_;
   uint32_t lost_handovers_ = 0;  // In a row, without a response.
   MasterPoll poll_;              // Polls watched_.

@@ -16,6 +16,9 @@ namespace {
 constexpr uint8_t kFrontier = 1;  // What the next hop needs.
 constexpr uint8_t kDetail = 2;
 
+// Of the SMInfo request to a master that has just not responded to polls (MasterWatcher).
+constexpr mad::Pace kLastLook{std::chrono::milliseconds(50), 7};
+
 }  // namespace
 
 void Discovery::Submit(mad::SmpRequest request, Ask ask, PortRef subject, uint8_t priority,
@@ -377,14 +380,21 @@ void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion, Inst
   AfterPortInfo(port);
 }
 
+void Discovery::AskSmInfo(PortRef port) {
+  mad::SmpRequest request = ground_.devices.Get(port, wire::AttributeId::kSmInfo, 0);
+  const Guid silent = ground_.options.sm.silent_master;
+  const fabric::Node& node = *ground_.builder.node(port.node);
+  if (silent && node.port(port.port).guid == silent) request.pace = kLastLook;
+  Submit(std::move(request), Ask::kSmInfo, port, kDetail);
+}
+
 void Discovery::AfterPortInfo(PortRef port) {
   const fabric::Node& node = *ground_.builder.node(port.node);
   const wire::PortInfo& info = node.port(port.port).info;
   const bool end_port = !node.IsSwitch() || port.port == PortNum(0);
   if (end_port) {
     ground_.devices.SetMKey(port, info.m_key);
-    if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_)
-      Submit(ground_.devices.Get(port, wire::AttributeId::kSmInfo, 0), Ask::kSmInfo, port, kDetail);
+    if ((info.capability_mask & wire::kCapIsSm) != 0 && port != local_) AskSmInfo(port);
   }
   if (node.IsSwitch() && port.port == PortNum(0)) return AskPorts(port.node);
   if (!MayProbe(port) || !seen_.contains(port.node)) return;

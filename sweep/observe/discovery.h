@@ -127,6 +127,7 @@ class Discovery {
   void OnPortStates(NodeIndex node, const mad::Completion& completion);
   void OnSmInfo(PortRef port, const mad::Completion& completion);
   void AfterPortInfo(PortRef port);
+  void AskSmInfo(PortRef port);
   void AskPorts(NodeIndex node);
   bool MayProbe(PortRef port) const;
   void ReleaseHops(Instant now);

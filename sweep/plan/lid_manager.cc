@@ -31,7 +31,7 @@ LidManager::LidManager(const CoreOptions& options, OpenQuestions& questions,
 
 bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot,
                         ProblemList& problems) {
-  if (assigned_for_ != nullptr && SameEndPorts(*assigned_for_, *snapshot)) return true;
+  if (!must_assign_ && SameEndPorts(*snapshot_, *snapshot)) return true;
   Cancel();
   is_withheld_ = false;
   problems.Remove(ProblemKind::kNoLid);
@@ -51,7 +51,8 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
   const Lid top = assignment.table.top();
   const bool fits = top <= table_->top() || PortConfig::TopsSuffice(*snapshot, top);
   table_ = std::make_shared<fabric::LidTable>(std::move(assignment.table));
-  assigned_for_ = assignment.without.empty() ? snapshot : nullptr;
+  snapshot_ = snapshot;
+  must_assign_ = !assignment.without.empty();
   for (const LidRecord& record : assignment.changed)
     records_[record.port_guid] = undurable_[record.port_guid] = record;
   return fits;
@@ -84,15 +85,14 @@ Lid LidManager::RecordedLid(Guid port_guid) const {
   return record == records_.end() ? Lid() : record->second.base_lid;
 }
 
-void LidManager::OnStored(const absl::Status& status, const fabric::FabricSnapshot& snapshot,
-                          Guid own, ProblemList& problems) {
+void LidManager::OnStored(const absl::Status& status, Guid own, ProblemList& problems) {
   if (status.ok()) {
     undurable_.clear();
     return;
   }
   if (undurable_.contains(own)) return;
   fabric::LidTable table = *table_;
-  snapshot.ForEachNode([&](const fabric::Node& node) {
+  snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (const auto& [ref, port] : node.EndPorts()) {
       if (!undurable_.contains(port.guid)) continue;
       table.Release(ref);
@@ -101,7 +101,7 @@ void LidManager::OnStored(const absl::Status& status, const fabric::FabricSnapsh
     }
   });
   table_ = std::make_shared<const fabric::LidTable>(std::move(table));
-  assigned_for_ = nullptr;
+  must_assign_ = true;
   is_withheld_ = true;
 }
 

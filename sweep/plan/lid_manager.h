@@ -29,7 +29,7 @@ class LidManager {
   // awaited does not include new LIDs, so its answer is then ignored.
   bool Update(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot, ProblemList& problems);
   // The next Update() always assigns.
-  void Invalidate() { assigned_for_ = nullptr; }
+  void Invalidate() { must_assign_ = true; }
 
   // What Update() would assign. Changes nothing.
   fabric::LidTable Preview(const fabric::FabricSnapshot& snapshot) const;
@@ -45,8 +45,7 @@ class LidManager {
   void Cancel() { questions_.Drop<PersistLids>(); }
   // The answer to the last question. If it is an error, the LIDs are withheld, unless this SM's own
   // (of the port `own`) is among them: then it can serve nobody.
-  void OnStored(const absl::Status& status, const fabric::FabricSnapshot& snapshot, Guid own,
-                ProblemList& problems);
+  void OnStored(const absl::Status& status, Guid own, ProblemList& problems);
 
   const std::shared_ptr<const fabric::LidTable>& table() const { return table_; }  // Never null.
 
@@ -58,8 +57,8 @@ class LidManager {
   bool is_withheld_ = false;  // They could not be stored, and are not in the table.
   Lid maybe_held_{0};  // Nodes that did not respond at the takeover may have LIDs up to this one.
   std::shared_ptr<const fabric::LidTable> table_;
-  // The snapshot that the table was made for. Null: the next Update() must assign.
-  std::shared_ptr<const fabric::FabricSnapshot> assigned_for_;
+  std::shared_ptr<const fabric::FabricSnapshot> snapshot_;  // That the table was made for, or null.
+  bool must_assign_ = true;                                 // By the next Update().
 };
 
 }  // namespace fabricd::sweep

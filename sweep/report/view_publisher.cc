@@ -18,7 +18,8 @@ SmStatus StatusOf(const ViewInput& input) {
                   port,
                   mastership.others(),
                   mastership.IsMaster() && input.guard.is_held(),
-                  mastership.master_is_silent()};
+                  mastership.watched_master(),
+                  mastership.watched_guid()};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);
   if (local != nullptr && !status.Manages()) status.lid = local->info.lid;

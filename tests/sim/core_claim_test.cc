@@ -100,7 +100,7 @@ TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsSilent) {
   harness_.Start(second);
   const auto is_silent = [&] {
     const auto& view = manager(second).view;
-    return view != nullptr && view->sm.master_is_silent;
+    return view != nullptr && view->sm.watched_master == sweep::WatchedMaster::kSilent;
   };
   // Its own sweeps do not make it doubt.
   EXPECT_FALSE(harness_.RunUntil(is_silent, seconds(200)));
@@ -111,11 +111,12 @@ TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsSilent) {
 TEST_F(CoreClaim, AReaderWithoutAnySmInSightWaitsForASecondSweep) {
   const size_t sm = Add("node0002 mlx5_0", SmMode::kStandby);
   harness_.Start(sm);
-  const auto is_silent = [&] {
-    return manager(sm).view != nullptr && manager(sm).view->sm.master_is_silent;
+  const auto nobody_is = [&] {
+    return manager(sm).view != nullptr &&
+           manager(sm).view->sm.watched_master == sweep::WatchedMaster::kNobody;
   };
-  EXPECT_FALSE(harness_.RunUntil(is_silent, seconds(30)));
-  EXPECT_TRUE(harness_.RunUntil(is_silent, seconds(60)));
+  EXPECT_FALSE(harness_.RunUntil(nobody_is, seconds(30)));
+  EXPECT_TRUE(harness_.RunUntil(nobody_is, seconds(60)));
 }
 
 TEST_F(CoreClaim, ClientsOfAPredecessorWithTheSameStateNeedNotRegisterAgain) {

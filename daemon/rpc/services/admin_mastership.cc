@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -26,6 +27,13 @@ absl::Status MastershipError(const absl::Status& status) {
     case absl::StatusCode::kAborted: return WithReason(status, "HANDOVER_FAILED");
     default: return WithReason(status, "NOT_MASTER");
   }
+}
+
+bool HasWaitingNode(const daemon::Backend& backend) {
+  const auto nodes = backend.sharing_nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const daemon::SharingNode& node) {
+    return !node.is_this && node.state == daemon::SharingNode::kWaiting;
+  });
 }
 
 void Fill(const daemon::Backend& backend, const sweep::RemoteSm& sm, pb::SmSuccessor* out) {
@@ -70,6 +78,12 @@ grpc::ServerUnaryReactor* AdminService::StepDown(grpc::CallbackServerContext*,
   const auto call = std::make_shared<LaterCall<pb::StepDownResponse>>(response);
   // The fabric is read once more before it is given away.
   auto* reactor = call->StartWithoutLimit(call);
+  if (request->for_upgrade() && !HasWaitingNode(backend_)) {
+    call->Fail(
+        MastershipError(NotFound("no other fabricd waits that shares the state (fabricctl "
+                                 "describe sm lists them)")));
+    return reactor;
+  }
   const sweep::StepDown command{0, request->validate_only(), request->request_id()};
   backend_.PostMastership(command,
                           [this, call](const absl::Status& status, const Outcome& outcome) {

@@ -289,6 +289,24 @@ grpc::ServerUnaryReactor* TopologyService::ListLinks(Context* context,
   });
 }
 
+// Nodes that should be configured alike, and are not, are a problem of all.
+void TopologyService::AddSharingNode(const daemon::SharingNode& node, pb::GetSmResponse* response) {
+  pb::SharingNode* added = response->add_sharing_nodes();
+  added->set_name(node.name);
+  added->set_endpoint(node.endpoint);
+  added->set_version(node.version);
+  added->set_state(node.state);
+  if (node.sm_port) added->set_sm_guid(fmt::format("{}", node.sm_port));
+  added->set_is_this(node.is_this);
+  for (const std::string& key : node.different_keys) added->add_different_keys(key);
+  if (node.different_keys.empty()) return;
+  pb::Problem* problem = response->add_problems();
+  problem->set_kind("ConfigDiffers");
+  problem->set_subject(node.name);
+  problem->set_message(
+      fmt::format("is not configured as this node: {}", fmt::join(node.different_keys, ", ")));
+}
+
 grpc::ServerUnaryReactor* TopologyService::GetSm(Context* context, const pb::GetSmRequest*,
                                                  pb::GetSmResponse* response) {
   return Answer(context, [&]() -> absl::Status {
@@ -299,6 +317,8 @@ grpc::ServerUnaryReactor* TopologyService::GetSm(Context* context, const pb::Get
       problem->set_subject("store");
       problem->set_message(daemon::StoreWatch::Refusal(writable));
     }
+    response->set_epoch(backend_.epoch());
+    for (const daemon::SharingNode& node : backend_.sharing_nodes()) AddSharingNode(node, response);
     return absl::OkStatus();
   });
 }

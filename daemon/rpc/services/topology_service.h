@@ -41,6 +41,9 @@ class TopologyService final : public pb::TopologyService::CallbackService {
       Context*, const pb::WatchTopologyRequest*) override;
 
  private:
+  static void AddSharingNode(const daemon::SharingNode& node,
+                             ::fabric::v1::GetSmResponse* response);
+
   daemon::Backend& backend_;
   daemon::Models& models_;
   ExportWorker& worker_;

@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import opensm_test  # noqa: E402
-from opensm_test import OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
+from opensm_test import OUR_GUID, OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
 
 FABRIC = "sim:fat-tree:radix=4,levels=2"
 CONFIG = """\
@@ -92,6 +92,15 @@ class Shared(ibsim.Case):
         return self.run_program([os.path.join(node.bin, "fabricd"), "store", *words, "--config",
                                  node.config, "--state-dir", node.state], code=code)
 
+    def wait_until(self, condition):
+        end = time.monotonic() + ibsim.PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, "not in time")
+            time.sleep(0.1)
+
+    def nodes(self, node):
+        return node.ask("get", "sm").get("sharing_nodes", [])
+
     def problems(self, node):
         return {each["kind"]: each["message"] for each in node.ask("get", "sm").get("problems", [])}
 
@@ -127,6 +136,23 @@ class Nodes(Shared):
         self.assertEqual(self.held(self.head2), [hosts[0]])
         self.assertEqual(self.lids_of(self.head2), lids)
         self.cordon(self.head2, hosts[1])
+
+    def test_nodes_that_are_not_configured_alike_are_a_problem(self):
+        self.bring_up(self.head1)
+        self.assertNotIn("ConfigDiffers", self.problems(self.head1))
+        self.write("head2.yaml", self.config() + "lid: {lmc: 1}\nsm: {priority: 3}\n")
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        self.wait_until(lambda: "ConfigDiffers" in self.problems(self.head1))
+        self.assertRegex(self.problems(self.head1)["ConfigDiffers"], ": lid.lmc$")
+        self.assertRegex(self.problems(self.head2)["ConfigDiffers"], ": lid.lmc$")
+        sm = self.head1.ask("get", "sm")
+        self.assertEqual(sorted(node["state"] for node in sm["sharing_nodes"]),
+                         ["MASTER", "WAITING"])
+        self.assertGreater(int(sm["epoch"]), 0)
+        self.assertIn("(this)", self.head2.ctl("describe", "sm"))
+        self.head2.kill()
+        self.wait_until(lambda: "ConfigDiffers" not in self.problems(self.head1))
 
     def test_changes_are_refused_while_etcd_hangs(self):
         self.bring_up(self.head1)
@@ -247,6 +273,25 @@ class OneFabric(Shared, opensm_test.Recorded):
         fields = {field for _, _, changed in self.oracle.port_changes(self.path("trace2"))
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
+
+    def test_a_master_steps_down_for_an_upgrade_and_comes_back(self):
+        self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
+        output = self.head1.ctl("sm", "step-down", "--for-upgrade", "--reason", "test")
+        self.assertIn("takes over now, and this one waits", output)
+        self.wait_for_takeover(self.head2, THEIR_GUID)
+        self.assertEqual({attribute for attribute, _, _, _ in self.oracle.sets(self.path("trace2"))},
+                         {"PortInfo"})
+        self.head1.wait_for("mode=standby")
+        # Nobody waits any more while it is replaced.
+        self.assertEqual(self.head1.stop(), 0)
+        self.wait_until(lambda: len(self.nodes(self.head2)) == 1)
+        self.assertIn("no other fabricd waits", self.head2.ctl(
+            "sm", "step-down", "--for-upgrade", "--reason", "test", code=REFUSED))
+        self.head1.start(self.oracle.environment(self.sim, OURS, self.path("trace1b")))
+        self.head1.wait_for("mode=standby")
+        self.wait_until(lambda: len(self.nodes(self.head2)) == 2)
+        self.head2.ctl("sm", "step-down", "--for-upgrade", "--reason", "test")
+        self.wait_for_takeover(self.head1, OUR_GUID)
 
     def test_a_master_that_was_stopped_writes_nothing_and_waits(self):
         self.head1.process.send_signal(signal.SIGSTOP)

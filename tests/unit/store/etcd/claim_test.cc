@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claim(): the epoch of an owner that is alive is taken by a fabricd that becomes master.
+#include <algorithm>
+
+#include "store/etcd/waiting_store.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/unit/store/etcd/etcd_fixture.h"
 
@@ -12,11 +15,13 @@ using ::testing::HasSubstr;
 class ClaimTest : public EtcdTest {
  protected:
   std::unique_ptr<SharedStore> Contend(std::vector<std::string> endpoints = {}) {
-    options_.contends = true;
+    options_.contends = contends_;
     auto store = MustOpen(head2_, std::move(endpoints));
-    options_.contends = false;
+    options_.contends = EtcdStoreOptions::Contends::kNo;
     return store;
   }
+
+  EtcdStoreOptions::Contends contends_ = EtcdStoreOptions::Contends::kWithSilentOwner;
 };
 
 TEST_F(ClaimTest, AContenderReadsAndDoesNotWriteUntilItsClaim) {
@@ -98,6 +103,99 @@ TEST_F(ClaimTest, AnOwnersClaimNeedsNoForce) {
   ASSERT_TRUE(claim.ok());
   EXPECT_FALSE(claim->continues);
   EXPECT_EQ(owner->epoch(), epoch);
+}
+
+// ---- an owner that cannot be seen on the fabric
+
+TEST_F(ClaimTest, BesideAMasterOfAnotherPartRoutingGoesOnAndChangesAreRefused) {
+  const auto owner = MustOpen(head1_);
+  owner->SetStatement({.is_master = true, .about = "head1"});
+  ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
+  contends_ = EtcdStoreOptions::Contends::kWithIdleOwner;
+  const auto contender = Contend();
+  ASSERT_TRUE(WaitFor([&] { return !owner->nodes().empty(); }));
+  const auto claim = contender->Claim();
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_FALSE(claim->continues);
+  EXPECT_TRUE(contender->is_beside_master());
+  EXPECT_EQ(contender->PutLids({Record(2, 11)}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(owner->PutLids({Record(3, 12)}).ok());
+  std::this_thread::sleep_for(options_.retry * 4);
+  EXPECT_EQ(contender->why_reopen(), "");
+  EXPECT_TRUE(owner->Confirm().ok());
+  // Its fabric port is lost, say.
+  owner->SetStatement({.is_master = false, .about = "head1"});
+  EXPECT_TRUE(WaitFor([&] { return !contender->why_reopen().empty(); }));
+}
+
+TEST_F(ClaimTest, AnOwnerThatIsNoMasterLosesTheEpoch) {
+  const auto owner = MustOpen(head1_);
+  owner->SetStatement({.is_master = false, .about = "head1"});
+  contends_ = EtcdStoreOptions::Contends::kWithIdleOwner;
+  const auto contender = Contend();
+  const auto claim = contender->Claim();
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_FALSE(contender->is_beside_master());
+  EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
+}
+
+// ---- what a waiting node knows of the owner's end, and nodes of each other
+
+class WaitingTest : public EtcdTest {
+ protected:
+  std::unique_ptr<SharedStore> Wait() {
+    auto local = OpenSqliteStore(head2_.path());
+    EXPECT_TRUE(local.ok());
+    auto store = OpenWaitingStore(cluster_->MakeClient(), *std::move(local), options_);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+};
+
+TEST_F(WaitingTest, AnOwnerThatEndsInOrderHasResigned) {
+  auto owner = MustOpen(head1_);
+  const auto waiting = Wait();
+  EXPECT_EQ(waiting->why_reopen(), "");
+  owner.reset();
+  EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); }));
+  EXPECT_TRUE(waiting->has_owner_resigned());
+}
+
+TEST_F(WaitingTest, AnOwnerWhoseLeaseHasEndedHasNotResigned) {
+  SharedRows dead(*client_, {kPrefix, "dead", "dead", seconds(2)});
+  ASSERT_TRUE(dead.Attach(std::nullopt).ok());
+  const auto waiting = Wait();
+  EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); }));
+  EXPECT_FALSE(waiting->has_owner_resigned());
+}
+
+TEST_F(WaitingTest, OneThatHasSteppedDownLetsAnotherTakeTheEpochFirst) {
+  MustOpen(head1_).reset();
+  options_.yields = seconds(1);
+  const auto waiting = Wait();
+  std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_EQ(waiting->why_reopen(), "");
+  EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); })) << "nobody came";
+}
+
+TEST_F(WaitingTest, NodesKnowOfEachOther) {
+  const auto owner = MustOpen(head1_);
+  auto waiting = Wait();
+  owner->SetStatement({true, "name a"});
+  waiting->SetStatement({false, "name b"});
+  const auto abouts = [](const SharedStore& store) {
+    std::vector<std::string> texts;
+    for (const Node& node : store.nodes()) texts.push_back(node.statement.about);
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  };
+  EXPECT_TRUE(WaitFor([&] { return abouts(*owner).size() == 2; }));
+  EXPECT_TRUE(WaitFor([&] { return abouts(*waiting).size() == 2; }));
+  EXPECT_THAT(abouts(*owner), ElementsAre("name a", "name b"));
+  waiting->SetStatement({false, "name c"});
+  EXPECT_TRUE(WaitFor([&] { return abouts(*owner).back() == "name c"; }));
+  waiting.reset();
+  EXPECT_TRUE(WaitFor([&] { return abouts(*owner).size() == 1; }));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class ActivitiesTest : public testing::Test, protected ActivityFixture {
   OpenQuestions questions_{effects_.questions};
   LidManager lids_{options, questions_, {}};
   Planner planner_{options, questions_, effects_.log};
-  Mastership mastership_{options, observed.own(), devices, engine, effects_};
+  Mastership mastership_{options, observed.own(), devices, engine, questions_, effects_};
   Remediation remediation_{
       {observed.snapshot(), lids_.table(), planner_.routes(), observed.local(), options},
       effects_,

@@ -13,8 +13,7 @@ namespace {
 class DeriveTest : public testing::Test {
  protected:
   DesiredInputs Inputs() {
-    return {
-        small_.builder.Build(), lids_, intent_, index_, generation_, {}, aliases_, {}, false, 0};
+    return {small_.builder.Build(), lids_, intent_, index_, generation_, {}, aliases_, {}, {}, 0};
   }
   void Partition(std::string_view text) {
     const policy::ParsedPartitions parsed = policy::ParsePartitions(text);

@@ -110,7 +110,7 @@ class MastershipTest : public testing::Test {
   DeviceTable devices_{options_.sm};
   mad::TransactionEngine engine_{options_.smp};
   Effects effects_;
-  Mastership sm_{options_, local_, devices_, engine_, effects_};
+  Mastership sm_{options_, local_, devices_, engine_, questions_, effects_};
   Mastership::Order order_;  // What came of the last of them.
 };
 

@@ -70,7 +70,7 @@ class Reader {
   Effects effects_;
 
  public:
-  Mastership sm{options_, local_, devices_, engine_, effects_};
+  Mastership sm{options_, local_, devices_, engine_, questions_, effects_};
 };
 
 TEST(Modes, AreNamedAndReadByTheirNames) {

@@ -34,10 +34,11 @@ class LidManagerTest : public testing::Test {
     return std::get<PersistLids>(question.what).records;
   }
   void Store(LidManager& lids, const Question& question, const absl::Status& status) {
-    if (questions_.Close({question.id, Persisted{status}})) lids.OnStored(status);
+    if (questions_.Close({question.id, Persisted{status}})) lids.OnStored(status, own_, problems_);
   }
 
   CoreOptions options_;
+  Guid own_;  // Of a port that has a LID.
   ProblemList problems_;
   std::vector<Question> asked_;
   OpenQuestions questions_{asked_};

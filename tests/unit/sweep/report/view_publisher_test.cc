@@ -43,7 +43,7 @@ class ViewPublisherTest : public testing::Test {
   LidManager lids_{options_, questions_, {}};
   Planner planner_{options_, questions_, effects_.log};
   Multicast multicast_{nullptr, questions_};
-  Mastership mastership_{options_, local_, devices_, engine_, effects_};
+  Mastership mastership_{options_, local_, devices_, engine_, questions_, effects_};
   PartitionKeeper partitions_{options_, effects_, questions_, {}};
   TakeoverGuard guard_{options_, questions_, {}};
   std::vector<PortRef> isolated_;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/etcd/presence.h"
+
+#include <utility>
+
+#include "common/status.h"
+
+namespace fabricd::store::etcd {
+namespace {
+constexpr char kMaster[] = "master";
+constexpr char kOther[] = "-";
+}  // namespace
+
+std::string StatementText(const NodeStatement& statement) {
+  return fmt::format("{}\n{}", statement.is_master ? kMaster : kOther, statement.about);
+}
+
+NodeStatement ReadStatement(const std::string& text) {
+  const size_t end = text.find('\n');
+  NodeStatement statement;
+  statement.is_master = text.substr(0, end) == kMaster;
+  if (end != std::string::npos) statement.about = text.substr(end + 1);
+  return statement;
+}
+
+Presence::Presence(Client& client, std::string key, std::chrono::seconds ttl, BootClock clock)
+    : client_(client), key_(std::move(key)), ttl_(ttl), clock_(std::move(clock)) {}
+
+Presence::~Presence() {
+  // Where it fails, the lease runs out by itself.
+  if (lease_ != 0) (void)client_.RevokeLease(lease_);
+}
+
+void Presence::Set(NodeStatement statement) {
+  std::string text = StatementText(statement);
+  MutexLock lock(mutex_);
+  wanted_ = std::move(text);
+}
+
+void Presence::Turn() {
+  std::string wanted;
+  {
+    MutexLock lock(mutex_);
+    wanted = wanted_;
+  }
+  if (wanted.empty()) return;
+  if (lease_ != 0 && clock_() - kept_ >= std::chrono::nanoseconds(ttl_) / 3) {
+    const auto left = client_.KeepAlive(lease_);
+    if (absl::IsNotFound(left.status())) lease_ = 0;
+    if (left.ok()) kept_ = clock_();
+  }
+  if (lease_ == 0) {
+    const auto lease = client_.GrantLease(ttl_);
+    if (!lease.ok()) return;
+    lease_ = lease->id;
+    kept_ = clock_();
+    said_.clear();
+  }
+  if (wanted != said_ && client_.Put(key_, wanted, lease_).ok()) said_ = wanted;
+}
+
+}  // namespace fabricd::store::etcd
