@@ -21,6 +21,20 @@ std::string Target(const std::string& server) {
   return !server.empty() && server.front() == '/' ? "unix:" + server : server;
 }
 
+// "head1:7471, head2:7471"
+std::vector<std::string> Targets(const std::string& servers) {
+  std::vector<std::string> targets;
+  for (size_t begin = 0; begin <= servers.size();) {
+    const size_t end = std::min(servers.find(',', begin), servers.size());
+    std::string server = servers.substr(begin, end - begin);
+    server.erase(0, server.find_first_not_of(' '));
+    server.erase(server.find_last_not_of(' ') + 1);
+    if (!server.empty() || end == servers.size()) targets.push_back(Target(server));
+    begin = end + 1;
+  }
+  return targets;
+}
+
 bool IsLocal(const std::string& target) { return target.rfind("unix", 0) == 0; }
 
 Result ReadPem(const char* option, const std::string& path, std::string* text) {
@@ -97,8 +111,8 @@ std::shared_ptr<grpc::Channel> Connect(const Endpoint& endpoint, Result* usable)
 }  // namespace
 
 Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
-    : endpoint_(endpoint), server_(Target(endpoint.server)), timeout_(timeout) {
-  channel_ = Connect(endpoint, &usable_);
+    : endpoint_(endpoint), servers_(Targets(endpoint.server)), timeout_(timeout) {
+  Choose();
   topology_ = pb::TopologyService::NewStub(channel_);
   admin_ = pb::AdminService::NewStub(channel_);
   events_ = pb::EventService::NewStub(channel_);
@@ -109,6 +123,44 @@ Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
   telemetry_ = pb::TelemetryService::NewStub(channel_);
   verdicts_ = pb::VerdictService::NewStub(channel_);
   sim_ = simpb::SimService::NewStub(channel_);
+}
+
+void Client::Choose() {
+  Endpoint each = endpoint_;
+  server_.clear();
+  for (const std::string& server : servers_) {
+    each.server = server;
+    usable_ = {};
+    auto channel = Connect(each, &usable_);
+    if (!usable_.ok() || servers_.size() == 1) {
+      channel_ = std::move(channel);
+      server_ = server;
+      return;
+    }
+    if (channel_ == nullptr) channel_ = channel;
+    if (!channel->WaitForConnected(std::chrono::system_clock::now() + kProbeTimeout)) continue;
+    pb::GetSmResponse sm;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kProbeTimeout);
+    const grpc::Status status =
+        pb::TopologyService::Stub(channel).GetSm(&context, pb::GetSmRequest(), &sm);
+    if (!status.ok()) continue;
+    const bool is_master = sm.state() == "MASTER";
+    if (!is_master && !server_.empty()) continue;
+    channel_ = std::move(channel);
+    server_ = server;
+    if (is_master) return;
+  }
+  if (server_.empty()) server_ = servers_.front();
+}
+
+bool Client::ChooseAnother() {
+  const std::string before = server_;
+  channel_ = nullptr;
+  Choose();
+  if (server_ == before) return false;
+  PrintError("note: {} does not answer: going on at {}\n", before, server_);
+  return true;
 }
 
 std::shared_ptr<grpc::Channel> Client::ChannelToMaster(const grpc::Status& status) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <grpcpp/grpcpp.h>
 
@@ -38,13 +39,16 @@ inline constexpr int kMostOfPage = 5000;  // The API gives no more.
 
 // Where a fabricd is, and who we are to it.
 struct Endpoint {
-  std::string server;                     // unix:PATH, unix:///PATH, a path, or HOST:PORT.
+  // unix:PATH, unix:///PATH, a path, or HOST:PORT; several of nodes that share their state, with
+  // commas.
+  std::string server;
   std::string tls_cert, tls_key, tls_ca;  // PEM files, of HOST:PORT: mutual TLS always.
 };
 
 class Client {
  public:
-  // `timeout`: of every call, in place of its own.
+  // `timeout`: of every call, in place of its own. Of several servers the master is asked; where
+  // none says that it is, the first that answers; where none answers, the first.
   Client(const Endpoint& endpoint, std::optional<Timeout> timeout);
 
   // kUsage: the endpoint's certificates cannot be had.
@@ -120,7 +124,8 @@ class Client {
   }
 
   // A stream of what happens, which goes on where it was when its connection is closed: a daemon
-  // closes each after a while. Ends as Stream() does, or when nobody answers any more.
+  // closes each after a while. Of several servers it goes on at the one that is master by then, with
+  // what happens there from then on. Ends as Stream() does, or when nobody answers any more.
   template <typename Stub, typename Base, typename Request, typename Response>
   Result Follow(Stub& stub,
                 std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,
@@ -128,10 +133,12 @@ class Client {
                 Request request, const std::function<Result(const Response&)>& on_piece,
                 std::optional<Timeout> timeout) {
     const auto end = EndOf(timeout);
+    std::unique_ptr<Stub> elsewhere;
+    int fruitless = 0;
     for (;;) {
       bool resumable = false;
       const Result result = StreamUntil(
-          stub, method, request, std::function<Result(const Response&)>([&](const Response& piece) {
+          elsewhere ? *elsewhere : stub, method, request, std::function<Result(const Response&)>([&](const Response& piece) {
             if (const std::string& version = VersionOf(piece); !version.empty()) {
               request.set_resource_version(version);
               resumable = true;
@@ -140,7 +147,13 @@ class Client {
           }),
           end);
       const bool over = end && std::chrono::system_clock::now() >= *end;
-      if (result.code != kUnavailable || !resumable || over) return result;
+      if (result.code != kUnavailable || over) return result;
+      fruitless = resumable ? 0 : fruitless + 1;
+      if (fruitless > (has_choice() ? kListAttempts : 0)) return result;
+      if (!has_choice()) continue;
+      // Each node numbers its own history.
+      if (ChooseAnother()) request.clear_resource_version();
+      elsewhere = std::make_unique<Stub>(channel_);
     }
   }
 
@@ -164,6 +177,12 @@ class Client {
   static constexpr int kListAttempts = 3;
 
   using TimePoint = std::chrono::system_clock::time_point;
+
+  bool has_choice() const { return servers_.size() > 1; }
+  // Connects to one of several servers: channel_, server_.
+  void Choose();
+  // The same again. True: it is another one than before.
+  bool ChooseAnother();
 
   // Null: the status names no master, or it cannot be reached with what we have.
   std::shared_ptr<grpc::Channel> ChannelToMaster(const grpc::Status& status) const;
@@ -225,7 +244,8 @@ class Client {
   }
 
   const Endpoint endpoint_;
-  const std::string server_;
+  const std::vector<std::string> servers_;  // As gRPC takes them.
+  std::string server_;                      // Of these.
   const std::optional<Timeout> timeout_;
   int page_size_ = kMostOfPage;
   Result usable_;

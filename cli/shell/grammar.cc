@@ -72,8 +72,8 @@ Grammar::Grammar()
 
 void Grammar::AddGlobals() {
   app_.add_option("--server", texts_.server,
-                  "unix:PATH or HOST:PORT of fabricd (FABRICCTL_SERVER; "
-                  "unix:/run/fabricd/fabricd.sock)")
+                  "unix:PATH or HOST:PORT of fabricd, or several with commas, of which the master "
+                  "is asked (FABRICCTL_SERVER; unix:/run/fabricd/fabricd.sock)")
       ->type_name(kTextValue);
   app_.add_option("--context", texts_.context,
                   "the daemon of this context (FABRICCTL_CONTEXT; see config set-context)")

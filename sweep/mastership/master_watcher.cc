@@ -8,36 +8,36 @@
 namespace fabricd::sweep {
 
 bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
-  const RemoteSm* master = nullptr;
-  bool any = false;
+  const RemoteSm* watched = nullptr;
   for (const RemoteSm& sm : found) {
-    any |= sm.state != wire::SmState::kNotActive;
-    if (sm.state == wire::SmState::kMaster) master = &sm;
+    if (sm.state == wire::SmState::kNotActive) continue;
+    if (watched == nullptr || sm.state == wire::SmState::kMaster) watched = &sm;
   }
-  sweeps_without_sm_ = any ? 0 : sweeps_without_sm_ + 1;
-  if (master != nullptr) {
-    master_ = *master;
-    next_ = now;
-    return Set(WatchedMaster::kThere);
-  }
-  if (master_) return Set(WatchedMaster::kSilent);
-  return sweeps_without_sm_ >= kMostWithoutSm && Set(WatchedMaster::kNobody);
+  sweeps_without_sm_ = watched != nullptr ? 0 : sweeps_without_sm_ + 1;
+  const bool is_master = watched != nullptr && watched->state == wire::SmState::kMaster;
+  if (!is_master && state_ == WatchedMaster::kThere) return Set(WatchedMaster::kSilent);
+  if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNobody);
+  if (watched == nullptr) return false;
+  watched_ = *watched;
+  next_ = now;
+  return is_master && Set(WatchedMaster::kThere);
 }
 
 bool MasterWatcher::OnCompletion(const mad::Completion& completion) {
   is_out_ = false;
-  if (IsOk(completion) &&
-      wire::SmInfo::Decode(completion.response.data).state == wire::SmState::kMaster)
-    return false;
-  return Set(WatchedMaster::kSilent);
+  if (!IsOk(completion)) return Set(WatchedMaster::kSilent);
+  if (wire::SmInfo::Decode(completion.response.data).state == wire::SmState::kMaster)
+    return Set(WatchedMaster::kThere);
+  if (state_ == WatchedMaster::kThere) return Set(WatchedMaster::kSilent);
+  return ++polls_without_master_ >= kMostWithoutMaster && Set(WatchedMaster::kNobody);
 }
 
 void MasterWatcher::OnTimer(Instant now) {
   if (now < next_) return;
-  next_ = state_ != WatchedMaster::kThere ? kNever : now + kInterval;
-  if (next_ == kNever || is_out_ || !devices_.Has(master_->port.node)) return;
+  next_ = is_over() || !watched_ ? kNever : now + kInterval;
+  if (next_ == kNever || is_out_ || !devices_.Has(watched_->port.node)) return;
   is_out_ = true;
-  auto request = devices_.Get(master_->port, wire::AttributeId::kSmInfo, 0);
+  auto request = devices_.Get(watched_->port, wire::AttributeId::kSmInfo, 0);
   request.context = context_;
   request.pace = kPoll;
   request.priority = 0;
@@ -45,9 +45,10 @@ void MasterWatcher::OnTimer(Instant now) {
 }
 
 bool MasterWatcher::Set(WatchedMaster state) {
-  if (state_ == WatchedMaster::kSilent || state_ == WatchedMaster::kNobody) return false;
-  if (state != WatchedMaster::kThere) next_ = kNever;
-  return std::exchange(state_, state) != state;
+  if (is_over()) return false;
+  const bool is_new = std::exchange(state_, state) != state;
+  if (is_over()) next_ = kNever;
+  return is_new;
 }
 
 }  // namespace fabricd::sweep

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterWatcher: watches the master of the subnet for an SM that only reads and shares the durable
 // state of that master. It polls the master's SMInfo, during sweeps too, and notices when the
-// master does not respond or is master no longer. What follows from that is the shell's decision.
+// master does not respond or is master no longer. An SM that is not master yet is watched too: the epoch
+// of the state may change hands before the mastership does. What follows is the shell's decision.
 //
 // One poll without a response is enough: its eight attempts take 1.2 s. Before anything follows,
 // discovery makes eight more. All 16 must be lost: at 5 % loss each way not once in a million years
@@ -39,21 +40,26 @@ class MasterWatcher {
 
   // kSilent and kNobody stay for good.
   WatchedMaster state() const { return state_; }
-  Guid guid() const { return master_ ? master_->guid : Guid(); }  // 0: none was seen.
+  Guid guid() const { return watched_ ? watched_->guid : Guid(); }  // 0: none was seen.
 
  private:
   static constexpr Duration kInterval = std::chrono::milliseconds(250);
   static constexpr mad::Pace kPoll{std::chrono::milliseconds(150), 7};
   // After so many sweeps in a row that found no SM at all, nobody manages this subnet.
   static constexpr uint32_t kMostWithoutSm = 2;
+  // After so many polls of an SM that has not become master, a minute, the same.
+  static constexpr uint32_t kMostWithoutMaster = 240;
 
   bool Set(WatchedMaster state);
+  bool is_over() const {
+    return state_ == WatchedMaster::kSilent || state_ == WatchedMaster::kNobody;
+  }
 
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   const mad::RequestContext context_;
-  std::optional<RemoteSm> master_;
-  uint32_t sweeps_without_sm_ = 0;
+  std::optional<RemoteSm> watched_;
+  uint32_t sweeps_without_sm_ = 0, polls_without_master_ = 0;
   bool is_out_ = false;
   WatchedMaster state_ = WatchedMaster::kUnknown;
   Instant next_ = kNever;

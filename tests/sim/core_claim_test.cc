@@ -16,6 +16,7 @@
 namespace fabricd::test {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::IsEmpty;
 using wire::SmState;
@@ -106,6 +107,25 @@ TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsSilent) {
   EXPECT_FALSE(harness_.RunUntil(is_silent, seconds(200)));
   harness_.Kill(first);
   EXPECT_TRUE(harness_.RunUntil(is_silent, seconds(3)));
+}
+
+TEST_F(CoreClaim, AReaderWatchesOneThatIsAboutToBecomeMaster) {
+  const size_t first = Add("node0001 mlx5_0");
+  const size_t second = Add("node0002 mlx5_0", SmMode::kStandby);
+  manager(first).store.set_claim(FailedPrecondition("not yet"));
+  harness_.Start(first);
+  harness_.RunFor(milliseconds(100));
+  harness_.Start(second);
+  harness_.RunFor(seconds(2));
+  ASSERT_EQ(manager(first).core->sm_state(), SmState::kDiscovering);
+  manager(first).store.set_claim(store::Store::Claimed());
+  ASSERT_TRUE(harness_.RunUntilUp(first)) << LogOf(manager(first));
+  harness_.RunFor(seconds(2));
+  const auto watched = [&] { return manager(second).view->sm.watched_master; };
+  ASSERT_EQ(watched(), sweep::WatchedMaster::kThere);
+  harness_.Kill(first);
+  EXPECT_TRUE(
+      harness_.RunUntil([&] { return watched() == sweep::WatchedMaster::kSilent; }, seconds(3)));
 }
 
 TEST_F(CoreClaim, AReaderWithoutAnySmInSightWaitsForASecondSweep) {

@@ -154,6 +154,34 @@ class Nodes(Shared):
         self.head2.kill()
         self.wait_until(lambda: "ConfigDiffers" not in self.problems(self.head1))
 
+    def test_of_several_servers_the_master_is_asked(self):
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        both = "unix:%s, unix:%s" % (self.head2.socket, self.head1.socket)
+
+        def ask(*words, code=0):
+            return self.run_program([os.path.join(self.head1.bin, "fabricctl"), "--server", both,
+                                     *words], code=code)
+        self.assertEqual(json.loads(ask("get", "sm", "-o", "json"))["state"], "MASTER")
+        host = self.head1.ask("get", "hosts")["hosts"][0]["name"]
+        self.assertNotIn("waits beside", ask("cordon", host, "--reason", "test"))
+        # A watch goes on at the other one.
+        watch = self.start([os.path.join(self.head1.bin, "fabricctl"), "--server", both, "events",
+                            "--watch"])
+        lines = ibsim.Lines(watch)
+        self.head1.ctl("uncordon", host, "--reason", "test")
+        lines.wait_for(host)
+        self.head1.kill()
+        lines.wait_for("going on at unix:" + self.head2.socket)
+        self.assertEqual(json.loads(ask("get", "sm", "-o", "json"))["mode"], "standby")
+        self.head2.wait_for("subnet_up")
+        self.assertEqual(json.loads(ask("get", "sm", "-o", "json"))["state"], "MASTER")
+        before = len(lines.lines)
+        self.cordon(self.head2, host)
+        lines.wait_for(host, since=before)
+        ibsim.stop(watch)
+
     def test_changes_are_refused_while_etcd_hangs(self):
         self.bring_up(self.head1)
         hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
