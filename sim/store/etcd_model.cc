@@ -225,8 +225,12 @@ std::vector<std::string> EtcdModel::KeysIn(const std::string& key,
 void EtcdModel::PutNext(const std::string& key, const std::string& value, int64_t lease) {
   Detach(key);
   const KeyValue* before = Find(key);
-  KeyValue kv{key, value, before == nullptr ? revision_ + 1 : before->create_revision,
-              revision_ + 1, before == nullptr ? 1 : before->version + 1, lease};
+  KeyValue kv{key,
+              value,
+              before == nullptr ? revision_ + 1 : before->create_revision,
+              revision_ + 1,
+              before == nullptr ? 1 : before->version + 1,
+              lease};
   if (lease != 0) leases_.at(lease).keys.insert(key);
   history_[revision_ + 1].push_back({kv, false});
   keys_[key].push_back(std::move(kv));

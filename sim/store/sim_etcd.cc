@@ -32,7 +32,7 @@ using store::etcd::WatchRequest;
 namespace {
 
 // Between two looks of etcd at its leases.
-constexpr milliseconds kTick{500};
+constexpr milliseconds kLeaseTick{500};
 
 }  // namespace
 
@@ -93,15 +93,13 @@ class SimEtcdClient final : public Client {
   }
   absl::StatusOr<int64_t> Put(const std::string& key, const std::string& value,
                               int64_t lease) override {
-    return Call<int64_t>(true, [=](SimEtcd& etcd, uint64_t) {
-      return etcd.model_.Put(key, value, lease);
-    });
+    return Call<int64_t>(
+        true, [=](SimEtcd& etcd, uint64_t) { return etcd.model_.Put(key, value, lease); });
   }
   absl::StatusOr<int64_t> DeleteRange(const std::string& key,
                                       const std::string& range_end) override {
-    return Call<int64_t>(true, [=](SimEtcd& etcd, uint64_t) {
-      return etcd.model_.DeleteRange(key, range_end);
-    });
+    return Call<int64_t>(
+        true, [=](SimEtcd& etcd, uint64_t) { return etcd.model_.DeleteRange(key, range_end); });
   }
   absl::StatusOr<TransactionResult> Commit(const Transaction& transaction) override {
     return Call<TransactionResult>(true, [transaction](SimEtcd& etcd, uint64_t process) {
@@ -147,9 +145,8 @@ class SimEtcdClient final : public Client {
     using Answer = std::optional<absl::StatusOr<Result>>;
     absl::StatusOr<Result> result = absl::CancelledError("killed");
     VirtualThreads::Thread& thread = etcd_.world_.current();
-    const store::etcd::AttemptClock clock{
-        [this] { return etcd_.world_.now().time_since_epoch(); },
-        [&thread](milliseconds time) { thread.Sleep(time); }};
+    const store::etcd::AttemptClock clock{[this] { return etcd_.world_.now().time_since_epoch(); },
+                                          [&thread](milliseconds time) { thread.Sleep(time); }};
     const absl::Status status = store::etcd::CallMembers(
         SimEtcd::kMembers, preferred_, options_, clock, [&](size_t, milliseconds timeout) {
           // The process may be stopped after it has read a clock and before it sends.
@@ -201,7 +198,7 @@ class SimEtcdClient final : public Client {
 };
 
 SimEtcd::SimEtcd(VirtualThreads& world, uint64_t seed) : world_(world), rng_(seed) {
-  world_.In(kTick, [this] { Tick(); });
+  world_.In(kLeaseTick, [this] { Tick(); });
 }
 
 std::unique_ptr<Client> SimEtcd::MakeClient(const EtcdPath& path, uint64_t process,
@@ -219,7 +216,7 @@ void SimEtcd::LoseLeader(Instant until) {
 void SimEtcd::Tick() {
   if (has_leader()) model_.Expire(world_.now());
   FeedWatches();
-  world_.In(kTick, [this] { Tick(); });
+  world_.In(kLeaseTick, [this] { Tick(); });
 }
 
 void SimEtcd::FeedWatches() {

@@ -3,17 +3,44 @@
 
 #include <algorithm>
 
+#include "common/check.h"
+
 namespace fabricd::sim {
 
+namespace {
+
+// fabricd's stores need some 20 KiB.
+constexpr size_t kStack = size_t{256} << 10;
+
+// makecontext() passes no pointers.
+thread_local VirtualThreads::Thread* starting = nullptr;
+
+}  // namespace
+
+VirtualThreads::Thread::Thread(VirtualThreads& all, std::function<void()> body)
+    : all_(all),
+      body_(std::move(body)),
+      stack_(std::make_unique_for_overwrite<char[]>(kStack)),
+      is_waiting_(true) {
+  getcontext(&context_);
+  context_.uc_stack.ss_sp = stack_.get();
+  context_.uc_stack.ss_size = kStack;
+  context_.uc_link = &all_.back_;
+  makecontext(&context_, &Thread::Run, 0);
+}
+
+void VirtualThreads::Thread::Run() {
+  Thread& thread = *starting;
+  thread.body_();
+  thread.has_ended_ = true;
+}
+
+VirtualThreads::~VirtualThreads() {
+  for (const auto& thread : threads_) FABRICD_CHECK(thread->has_ended());
+}
+
 VirtualThreads::Thread& VirtualThreads::Start(std::function<void()> body) {
-  Thread& thread = *threads_.emplace_back(std::make_unique<Thread>(*this));
-  thread.thread_ = std::thread([this, &thread, body = std::move(body)] {
-    thread.go_.acquire();
-    body();
-    thread.has_ended_ = true;
-    back_.release();
-  });
-  thread.is_waiting_ = true;
+  Thread& thread = *threads_.emplace_back(std::make_unique<Thread>(*this, std::move(body)));
   At(now_, [this, &thread] { Resume(thread); });
   return thread;
 }
@@ -30,16 +57,15 @@ void VirtualThreads::RunUntil(Instant end) {
 void VirtualThreads::Resume(Thread& thread) {
   thread.is_waiting_ = false;
   ++thread.wait_;
-  current_ = &thread;
-  thread.go_.release();
-  back_.acquire();
+  current_ = starting = &thread;
+  swapcontext(&back_, &thread.context_);
   current_ = nullptr;
+  if (thread.has_ended_) thread.stack_.reset();
 }
 
 void VirtualThreads::Thread::Yield() {
   is_waiting_ = true;
-  all_.back_.release();
-  go_.acquire();
+  swapcontext(&context_, &all_.back_);
 }
 
 void VirtualThreads::Thread::WaitUntil(Instant deadline, const std::function<bool()>& done) {

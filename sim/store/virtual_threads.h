@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// VirtualThreads: simulated processes whose code blocks, in virtual time. Each has a thread of its
-// own, but only one of them, or the caller of Run…(), runs at a time, and hands on only where it
-// waits: so the order of all that happens follows from the times alone.
+// VirtualThreads: simulated processes whose code blocks, in virtual time. Each has a stack of its
+// own. One of them, or the caller of RunUntil(), runs at a time, and hands on only where it waits:
+// so the order of all that happens follows from the times alone.
 #pragma once
+
+#include <ucontext.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <semaphore>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,7 +26,7 @@ class VirtualThreads {
   VirtualThreads(const VirtualThreads&) = delete;
   VirtualThreads& operator=(const VirtualThreads&) = delete;
   // REQUIRES: every body has returned.
-  ~VirtualThreads() = default;
+  ~VirtualThreads();
 
   Instant now() const { return now_; }
   // Called between the turns of threads. In order of insertion where times are equal.
@@ -48,17 +48,14 @@ class VirtualThreads {
 
   Instant now_{std::chrono::seconds(1)};
   std::multimap<Instant, std::function<void()>> agenda_;
-  std::binary_semaphore back_{0};
+  ucontext_t back_{};  // Of RunUntil(), while a thread runs.
   Thread* current_ = nullptr;
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
 class VirtualThreads::Thread {
  public:
-  explicit Thread(VirtualThreads& all) : all_(all) {}
-  ~Thread() {
-    if (thread_.joinable()) thread_.join();
-  }
+  Thread(VirtualThreads& all, std::function<void()> body);
 
   // Of the thread itself. Returns when `done` holds after a Wake(), at `deadline`, or once the
   // process is killed; while it is paused, it does not return.
@@ -81,17 +78,19 @@ class VirtualThreads::Thread {
 
  private:
   friend class VirtualThreads;
+  static void Run();
   // Waits until an event resumes it.
   void Yield();
 
   VirtualThreads& all_;
-  std::binary_semaphore go_{0};
+  std::function<void()> body_;
+  std::unique_ptr<char[]> stack_;  // Null: it has ended.
+  ucontext_t context_{};
   uint64_t wait_ = 0;  // Number of the present wait. An event that resumes an earlier one is void.
   bool is_waiting_ = false;
   bool is_killed_ = false;
   bool has_ended_ = false;
   Instant paused_until_{};
-  std::thread thread_;
 };
 
 }  // namespace fabricd::sim

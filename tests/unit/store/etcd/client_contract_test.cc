@@ -265,8 +265,7 @@ TEST_P(ClientContract, AFullDatabaseRefusesAllThatMakesItLarger) {
   // Also where its comparisons do not hold.
   EXPECT_EQ(client_->Commit({{{"a", Field::kVersion, 7}}, {{"b", "1"}}, {{"a"}}}).status().code(),
             absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(client_->GrantLease(seconds(60)).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(client_->GrantLease(seconds(60)).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Read("a"), SizeIs(1));
   EXPECT_TRUE(client_->KeepAlive(lease).ok());
   EXPECT_TRUE(client_->RevokeLease(lease).ok());
