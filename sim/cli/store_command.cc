@@ -42,7 +42,8 @@ int RunStores(const StoreArguments& arguments) {
     std::fflush(stdout);
   }
   fmt::print(
-      "{} seeds: {} passed, {} failed; {} writes acknowledged, {} epochs; an owner at most {:.1f} s "
+      "{} seeds: {} passed, {} failed; {} writes acknowledged, {} epochs; an owner at most {:.1f} "
+      "s "
       "after the faults; digest {:016x}\n",
       arguments.seeds, arguments.seeds - failed, failed, acknowledged, takes,
       std::chrono::duration<double>(latest).count(), digest);
@@ -53,8 +54,7 @@ int RunStores(const StoreArguments& arguments) {
 
 void AddStore(CLI::App& app, Run& run) {
   const auto arguments = std::make_shared<StoreArguments>();
-  CLI::App* command =
-      app.add_subcommand("store", "Run seeds of nodes that share a simulated etcd");
+  CLI::App* command = app.add_subcommand("store", "Run seeds of nodes that share a simulated etcd");
   command->add_option("--seed", arguments->seed, "The first seed")->capture_default_str();
   command->add_option("--seeds", arguments->seeds, "How many seeds, from the first on")
       ->check(CLI::PositiveNumber)

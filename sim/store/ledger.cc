@@ -74,7 +74,7 @@ bool Ledger::Exists(uint64_t number, const Write& write, const FlatRows& rows) {
   }
   if (there != 0 && missing != 0)
     Say("whole", fmt::format("of a write of {} rows by process {} {} exist and {} do not",
-                              write.changes.size(), write.process, there, missing));
+                             write.changes.size(), write.process, there, missing));
   return there != 0;
 }
 

@@ -148,7 +148,9 @@ class SimEtcdClient final : public Client {
     const store::etcd::AttemptClock clock{[this] { return etcd_.world_.now().time_since_epoch(); },
                                           [&thread](milliseconds time) { thread.Sleep(time); }};
     const absl::Status status = store::etcd::CallMembers(
-        SimEtcd::kMembers, preferred_, options_, clock, [&](size_t, milliseconds timeout) {
+        SimEtcd::kMembers, preferred_, options_, clock,
+        is_change ? store::etcd::CallKind::kChange : store::etcd::CallKind::kOther,
+        [&](size_t, milliseconds timeout) {
           // The process may be stopped after it has read a clock and before it sends.
           thread.Sleep(Duration(1));
           const Instant deadline = etcd_.world_.now() + timeout;

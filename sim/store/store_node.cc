@@ -32,9 +32,10 @@ StoreNode::StoreNode(StoreWorld& world, size_t number, uint64_t seed)
 
 void StoreNode::Tell(const std::string& what) const {
   if (world_.tell)
-    world_.tell(fmt::format("{:10.3f} node {} process {}: {}",
-                            std::chrono::duration<double>(world_.time.now().time_since_epoch()).count(),
-                            number_, process_, what));
+    world_.tell(
+        fmt::format("{:10.3f} node {} process {}: {}",
+                    std::chrono::duration<double>(world_.time.now().time_since_epoch()).count(),
+                    number_, process_, what));
 }
 
 Duration StoreNode::Draw(Duration limit) { return UpTo(limit, rng_); }
@@ -84,7 +85,8 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
   options.clock = [this] { return world_.time.now().time_since_epoch() - behind_; };
   options.has_thread = false;
   const auto local = [this] { return std::make_unique<LocalDisk>(world_.time, disk); };
-  auto opened = store::etcd::OpenEtcdStore(world_.etcd.MakeClient(path, process_), local(), options);
+  auto opened =
+      store::etcd::OpenEtcdStore(world_.etcd.MakeClient(path, process_), local(), options);
   if (absl::IsAborted(opened.status())) {
     opened =
         store::etcd::OpenWaitingStore(world_.etcd.MakeClient(path, process_), local(), options);
@@ -96,9 +98,9 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
     return nullptr;
   }
   SharedStore& store = **opened;
-  Tell(is_waiting_               ? "waits"
+  Tell(is_waiting_             ? "waits"
        : store.writable().ok() ? "is open"
-                                 : fmt::format("has its copy: {}", Message(store.writable())));
+                               : fmt::format("has its copy: {}", Message(store.writable())));
   if (!is_waiting_ && store.writable().ok())
     world_.ledger.Open(process_, store::Flatten(*store::ReadContents(store)));
   return *std::move(opened);
@@ -111,7 +113,7 @@ void StoreNode::Use(SharedStore& store) {
   Instant turn = time.now() + defaults.retry;
   bool was_writable = store.writable().ok();
   while (!thread.is_killed()) {
-    const Instant write = time.now() + milliseconds(30) + Draw(milliseconds(700));
+    const Instant write = time.now() + milliseconds(20) + Draw(milliseconds(250));
     while (time.now() < write && !thread.is_killed()) {
       thread.WaitUntil(std::min(turn, write), [] { return false; });
       if (time.now() < turn || thread.is_killed()) continue;

@@ -33,8 +33,7 @@ constexpr milliseconds kTick{100};
 class StoreRun {
  public:
   StoreRun(uint64_t seed, std::function<void(const std::string&)> tell)
-      : rng_(seed),
-        world_(rng_.Next(), result_.failures, std::move(tell)) {}
+      : rng_(seed), world_(rng_.Next(), result_.failures, std::move(tell)) {}
 
   StoreRunResult Go() {
     world_.lease = seconds(2 + rng_.Below(4));
@@ -237,11 +236,11 @@ void StoreRun::CheckEpochs() {
   for (const auto& node : nodes_)
     if (!node->is_paused() && !node->was_frozen() && node->epoch() != 0 &&
         node->process() != world_.ledger.owner() && result_.failures.size() < 20)
-      Say("two epochs", fmt::format("node {} believes at {} ms that process {} has the epoch, "
-                                    "which process {} has taken",
-                                    node->number(),
-                                    world_.time.now().time_since_epoch() / milliseconds(1),
-                                    node->process(), world_.ledger.owner()));
+      Say("two epochs",
+          fmt::format("node {} believes at {} ms that process {} has the epoch, "
+                      "which process {} has taken",
+                      node->number(), world_.time.now().time_since_epoch() / milliseconds(1),
+                      node->process(), world_.ledger.owner()));
 }
 
 // ---- after the faults
@@ -273,8 +272,8 @@ void StoreRun::Judge() {
     return writers == 1 && managers == 1;
   };
   if (!Settles(has_owner, kOwnerWithin)) {
-    Say("owner", fmt::format("not one manager that may write {} s after the faults",
-                             kOwnerWithin.count()));
+    Say("owner",
+        fmt::format("not one manager that may write {} s after the faults", kOwnerWithin.count()));
     return;
   }
   result_.owner_after = world_.time.now() - begin;
@@ -297,8 +296,9 @@ void StoreRun::CheckCopies() {
     const store::FlatRows copy = store::Flatten(*store::ReadContents(node->disk));
     const auto difference = store::Difference(existing, copy);
     if (!difference.empty())
-      Say("copies", fmt::format("that of node {} differs in {} rows, the first is {}",
-                                node->number(), difference.size(), difference.begin()->first));
+      Say("copies", fmt::format("that of node {} differs in {} rows, the first is {}: '{}'",
+                                node->number(), difference.size(), difference.begin()->first,
+                                difference.begin()->second.value_or("")));
     else if (node->disk.GetMeta(store::etcd::kCopyKey)->value_or("") != mark)
       Say("copies", fmt::format("that of node {} is of another write", node->number()));
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include <absl/status/status.h>
@@ -22,9 +23,13 @@ struct AttemptClock {
 // UNAVAILABLE: the member has not answered.
 using Attempt = std::function<absl::Status(size_t member, std::chrono::milliseconds timeout)>;
 
-// Begins with the member `preferred`, which is the one that answered last. Errors as Client's.
+enum class CallKind : uint8_t { kOther, kChange };
+
+// Begins with the member `preferred`, which is the one that answered last. Errors as Client's: an
+// error after an attempt without an answer does not say that a change was not carried out, so it is
+// UNAVAILABLE.
 absl::Status CallMembers(size_t members, std::atomic<size_t>& preferred,
-                         const ClientOptions& options, const AttemptClock& clock,
+                         const ClientOptions& options, const AttemptClock& clock, CallKind kind,
                          const Attempt& attempt);
 
 }  // namespace fabricd::store::etcd

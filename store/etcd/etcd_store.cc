@@ -145,7 +145,8 @@ absl::Status EtcdStore::Open() {
   {
     MutexLock lock(mutex_);
     const absl::Status attached = shared_.Attach(std::nullopt);
-    if (absl::IsUnavailable(attached)) {
+    // A full etcd gives no lease.
+    if (absl::IsUnavailable(attached) || absl::IsResourceExhausted(attached)) {
       FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
     } else if (options_.contends != Contends::kNo && absl::IsAborted(attached)) {
       FABRICD_RETURN_IF_ERROR(AdoptOfAnother(attached, copy->contents));
@@ -223,13 +224,13 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
     }
   }
   absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
-  if (absl::IsUnavailable(taken)) {
+  if (absl::IsUnavailable(taken) || absl::IsResourceExhausted(taken)) {
     // Jobs come first: the fabric has elected this SM.
     is_claim_owed_ = true;
     Say(taken);
     return Claimed{continues};
   }
-  if (taken.ok() && shared_.sequence() != last_write_) {
+  if (taken.ok() && shared_.found() != last_write_) {
     is_superseded_ = true;
     taken = MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has written meanwhile",
                        shared_.where());

@@ -125,11 +125,11 @@ absl::StatusOr<std::unique_ptr<Members>> Members::Make(ClientOptions options) {
   return members;
 }
 
-absl::Status Members::Call(const Rpc& rpc) {
+absl::Status Members::Call(CallKind kind, const Rpc& rpc) {
   const AttemptClock clock{[] { return Clock::now().time_since_epoch(); },
                            [](milliseconds time) { std::this_thread::sleep_for(time); }};
   return CallMembers(
-      members_.size(), preferred_, options_, clock,
+      members_.size(), preferred_, options_, clock, kind,
       [&](size_t member, milliseconds timeout) { return TryAt(members_[member], rpc, timeout); });
 }
 

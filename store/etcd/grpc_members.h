@@ -41,7 +41,8 @@ class Members {
 
   using Rpc = std::function<grpc::Status(Member& member, grpc::ClientContext& context)>;
   // Errors as Client's.
-  absl::Status Call(const Rpc& rpc);
+  absl::Status Call(CallKind kind, const Rpc& rpc);
+  absl::Status Call(const Rpc& rpc) { return Call(CallKind::kOther, rpc); }
 
   // For streams. The member after `turn` others, beginning with the one that answered last.
   Member& At(size_t turn) { return members_[(preferred_ + turn) % members_.size()]; }
