@@ -48,7 +48,6 @@ void StoreNode::Start() {
 void StoreNode::Kill() {
   if (!runs()) return;
   Tell("is killed");
-  is_master = false;
   thread_->Kill();
 }
 
@@ -71,7 +70,7 @@ void StoreNode::Live() {
     store_ = store.get();
     Use(*store);
     store_ = nullptr;
-    is_waiting_ = false;
+    is_waiting_ = is_master_ = false;
     store.reset();
   }
 }
@@ -81,12 +80,15 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
   store::etcd::EtcdStoreOptions options;
   options.name = fmt::format("node{} process {}", number_, process_);
   options.lease = world_.lease;
-  options.may_take = [this] { return is_master; };
+  options.may_take = [this] { return is_master_; };
+  options.contends = contends_;
+  options.continues = true;
   options.clock = [this] { return world_.time.now().time_since_epoch() - behind_; };
   options.has_thread = false;
   const auto local = [this] { return std::make_unique<LocalDisk>(world_.time, disk); };
   auto opened =
       store::etcd::OpenEtcdStore(world_.etcd.MakeClient(path, process_), local(), options);
+  contends_ = false;
   if (absl::IsAborted(opened.status())) {
     opened =
         store::etcd::OpenWaitingStore(world_.etcd.MakeClient(path, process_), local(), options);
@@ -106,6 +108,23 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
   return *std::move(opened);
 }
 
+bool StoreNode::FollowFabric(SharedStore& store) {
+  if (is_waiting_) {
+    contends_ = has_no_master;
+    return !has_no_master;
+  }
+  if (!is_elected) {
+    is_master_ = false;
+    return !store.contends() || has_no_master;
+  }
+  if (is_master_) return true;
+  const auto claimed = store.Claim();
+  if (thread_->is_killed()) return false;
+  is_master_ = claimed.ok();
+  Tell(claimed.ok() ? "is master" : "does not become master: " + Message(claimed.status()));
+  return is_master_;
+}
+
 void StoreNode::Use(SharedStore& store) {
   const store::etcd::EtcdStoreOptions defaults;
   VirtualThreads& time = world_.time;
@@ -119,7 +138,7 @@ void StoreNode::Use(SharedStore& store) {
       if (time.now() < turn || thread.is_killed()) continue;
       store.Turn();
       turn = time.now() + defaults.retry;
-      if (thread.is_killed()) return;
+      if (thread.is_killed() || !FollowFabric(store)) return;
       if (const std::string why = store.why_reopen(); !why.empty()) {
         Tell("starts again: " + why);
         thread.Sleep(Draw(milliseconds(300)));

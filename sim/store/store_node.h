@@ -52,6 +52,7 @@ class StoreNode {
   bool is_paused() const { return runs() && thread_->is_paused(); }
   // Has a store that it does not only wait with.
   bool is_manager() const { return store_ != nullptr && !store_->other_owner(); }
+  bool is_master() const { return is_master_; }
   bool may_write() const { return is_manager() && store_->writable().ok() && epoch() != 0; }
   // By its own clock; 0: it knows that it has none.
   int64_t epoch() const { return store_ == nullptr || is_waiting_ ? 0 : store_->epoch(); }
@@ -62,12 +63,17 @@ class StoreNode {
 
   EtcdPath path;
   store::MemoryStore disk;
-  bool is_master = false;  // On the fabric.
+  // On the fabric: it has won the election, and is master once its store lets it; or no master
+  // responds to it.
+  bool is_elected = false;
+  bool has_no_master = false;
 
  private:
   using SharedStore = store::etcd::SharedStore;
   void Live();
   std::unique_ptr<SharedStore> Open();
+  // False: the store has to be opened again.
+  bool FollowFabric(SharedStore& store);
   // Until the store has to be opened again.
   void Use(SharedStore& store);
   void WriteSomething(SharedStore& store);
@@ -86,6 +92,9 @@ class StoreNode {
   VirtualThreads::Thread* thread_ = nullptr;  // Of the present life.
   SharedStore* store_ = nullptr;              // Null: none is open.
   bool is_waiting_ = false;                   // store_ is one that waits.
+  bool is_master_ = false;
+  // Of the next store. See store::etcd::EtcdStoreOptions.
+  bool contends_ = false;
   uint64_t process_ = 0;
   Duration behind_{};  // Of CLOCK_BOOTTIME.
 };

@@ -29,6 +29,8 @@ constexpr seconds kCopiesWithin{5};
 // A standby takes the master's place on the fabric after so long without an answer.
 constexpr milliseconds kSilence{1600};
 constexpr milliseconds kTick{100};
+// Of an owner: between two looks at the epoch, with the time that a call may take.
+constexpr seconds kConfirmWithin{4};
 
 class StoreRun {
  public:
@@ -106,6 +108,8 @@ class StoreRun {
   std::vector<std::unique_ptr<StoreNode>> nodes_;
   std::vector<Duration> silent_;  // How long each node has said nothing on the fabric.
   std::optional<size_t> master_;
+  Duration without_master_{};
+  Instant forced_{};       // The epoch was taken from a process that had it.
   Instant split_until_{};  // Until then no node hears of another one on the fabric.
   Instant begin_{};
   Duration phase_{};
@@ -119,9 +123,15 @@ void StoreRun::OnCommit(uint64_t process, const store::etcd::Transaction& transa
   hash_.Add(static_cast<uint64_t>(world_.time.now().time_since_epoch().count()));
   for (const auto& change : transaction.changes) hash_.Add(change.key);
   const uint64_t takes = world_.ledger.takes();
+  const uint64_t before = world_.ledger.owner();
   world_.ledger.OnCommit(process, transaction, result);
   if (world_.ledger.takes() == takes) return;
-  Tell(fmt::format("process {} takes the epoch at revision {}", process, result.revision));
+  const bool is_forced = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return process != before && node->process() == before && node->epoch() != 0;
+  });
+  if (is_forced) forced_ = world_.time.now();
+  Tell(fmt::format("process {} takes the epoch{} at revision {}", process,
+                   is_forced ? " by force" : "", result.revision));
   CheckEpochs();
 }
 
@@ -215,6 +225,7 @@ void StoreRun::Tick() {
 }
 
 // Which of the managers is master, SMInfo decides: the one that is, stays it as long as it answers.
+// Who waits beside an owner learns that none does.
 void StoreRun::ChooseMaster() {
   const auto answers = [this](size_t i) {
     return nodes_[i]->is_manager() && silent_[i] <= kSilence;
@@ -222,17 +233,20 @@ void StoreRun::ChooseMaster() {
   for (size_t i = 0; i < nodes_.size(); ++i)
     silent_[i] = nodes_[i]->is_paused() ? silent_[i] + kTick : Duration();
   if (master_ && !answers(*master_)) master_.reset();
+  without_master_ = master_ ? Duration() : without_master_ + kTick;
   for (size_t i = 0; i < nodes_.size() && !master_; ++i)
     if (answers(i) && !nodes_[i]->is_paused()) master_ = i;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i]->is_paused()) continue;
-    nodes_[i]->is_master =
-        nodes_[i]->is_manager() && (master_ == i || world_.time.now() < split_until_);
+    const bool is_split = world_.time.now() < split_until_;
+    nodes_[i]->is_elected = nodes_[i]->is_manager() && (master_ == i || is_split);
+    nodes_[i]->has_no_master = without_master_ > kSilence || is_split;
   }
 }
 
-// Who believes that it has the epoch is who has it.
+// Who believes that it has the epoch is who has it; not at once where it was taken by force.
 void StoreRun::CheckEpochs() {
+  if (world_.time.now() < forced_ + world_.lease + kConfirmWithin) return;
   for (const auto& node : nodes_)
     if (!node->is_paused() && !node->was_frozen() && node->epoch() != 0 &&
         node->process() != world_.ledger.owner() && result_.failures.size() < 20)
@@ -269,7 +283,7 @@ void StoreRun::Judge() {
                                        [](const auto& node) { return node->may_write(); });
     const auto managers = std::count_if(nodes_.begin(), nodes_.end(),
                                         [](const auto& node) { return node->is_manager(); });
-    return writers == 1 && managers == 1;
+    return writers == 1 && managers == 1 && master_ && nodes_[*master_]->is_master();
   };
   if (!Settles(has_owner, kOwnerWithin)) {
     Say("owner",
@@ -294,7 +308,9 @@ void StoreRun::CheckCopies() {
       store::etcd::CopyMark(prefix, sequence == nullptr ? "" : sequence->value);
   for (const auto& node : nodes_) {
     const store::FlatRows copy = store::Flatten(*store::ReadContents(node->disk));
-    const auto difference = store::Difference(existing, copy);
+    auto difference = store::Difference(existing, copy);
+    // A store never lowers it, where the hold that was last is undone.
+    difference.erase(store::kHoldHighestKey);
     if (!difference.empty())
       Say("copies", fmt::format("that of node {} differs in {} rows, the first is {}: '{}'",
                                 node->number(), difference.size(), difference.begin()->first,

@@ -92,8 +92,8 @@ std::string CopyNote(const std::string& mark);
 
 // `local`: the store of this node's state directory. Errors:
 //   ABORTED              another fabricd holds the epoch (it is named), and this one does not
-//   contend FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would
-//   be
+//                        contend
+//   FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would be
 //                        hidden; or etcd is empty although `local` has a copy of its state
 //   UNAVAILABLE          etcd cannot be reached, and `local` has no copy of its state
 //   DATA_LOSS            what is in etcd keeps no rule of ours
