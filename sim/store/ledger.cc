@@ -52,12 +52,12 @@ void Ledger::Withdraw(uint64_t write) { open_.erase(write); }
 void Ledger::Fail(uint64_t write) {
   Write& failed = open_.at(write);
   failed.is_answered = true;
-  if (failed.is_overtaken) open_.erase(write);
+  if (failed.is_superseded) open_.erase(write);
 }
 
 bool Ledger::IsChangedLater(uint64_t number, const std::string& key) const {
   return std::any_of(open_.upper_bound(number), open_.end(), [&](const auto& later) {
-    return !later.second.is_overtaken && later.second.changes.contains(key);
+    return !later.second.is_superseded && later.second.changes.contains(key);
   });
 }
 
@@ -84,7 +84,7 @@ void Ledger::Take(uint64_t process) {
   FlatRows expected = certain_;
   std::vector<uint64_t> over;
   for (auto& [number, write] : open_) {
-    if (write.is_overtaken) continue;
+    if (write.is_superseded) continue;
     const bool exists = Exists(number, write, rows);
     if (exists) store::Apply(write.changes, expected);
     // Its own it may still undo.
@@ -93,7 +93,7 @@ void Ledger::Take(uint64_t process) {
       store::Apply(write.changes, certain_);
       Give(write);
     }
-    write.is_overtaken = true;
+    write.is_superseded = true;
     write.exists = exists;
     if (write.is_answered) over.push_back(number);
   }
@@ -136,7 +136,7 @@ void Ledger::Open(uint64_t process, const FlatRows& view) {
 void Ledger::Acknowledge(uint64_t write, const FlatRows& view) {
   const Write done = std::move(open_.extract(write).mapped());
   ++acknowledged_;
-  if (done.is_overtaken) {
+  if (done.is_superseded) {
     if (!done.exists)
       Say("acknowledged", fmt::format("a write of {} by process {}, which is not what process {} "
                                       "has found when it took the epoch",
@@ -150,7 +150,7 @@ void Ledger::Acknowledge(uint64_t write, const FlatRows& view) {
   std::erase_if(open_, [&](const auto& each) { return each.second.process == done.process; });
   store::Apply(done.changes, certain_);
   Give(done);
-  Compare("undone", certain_, view, fmt::format("in the memory of process {}", done.process));
+  Compare("memory", certain_, view, fmt::format("in the memory of process {}", done.process));
 }
 
 void Ledger::Give(const Write& write) {

@@ -54,8 +54,8 @@ class Ledger {
     uint64_t process = 0;
     store::FlatChanges changes;
     bool is_answered = false;  // With an error.
-    bool is_overtaken = false;
-    bool exists = false;  // Where it is overtaken.
+    bool is_superseded = false;
+    bool exists = false;  // Where it is superseded.
   };
   void Take(uint64_t process);
   // Of an open write with a larger number.

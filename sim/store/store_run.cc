@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr const char* kCheckers[] = {"acknowledged", "copies", "fencing", "hold ids",
                                      "LIDs",         "opened", "owner",   "two epochs",
-                                     "undone",       "whole",  "writes"};
+                                     "memory",       "whole",  "writes"};
 // A lease, the start of a process, an election and a few attempts of each.
 constexpr seconds kOwnerWithin{30};
 constexpr seconds kWriteWithin{10};
@@ -47,14 +47,14 @@ class StoreRun {
       StoreNode* node = nodes_.back().get();
       world_.time.In(UpTo(seconds(2), rng_), [node] { node->Start(); });
     }
-    silent_.resize(nodes_.size());
+    unanswered_.resize(nodes_.size());
     begin_ = world_.time.now();
     phase_ = seconds(40 + rng_.Below(40));
     Tick();
     DrawFaults();
     world_.time.RunUntil(begin_ + phase_);
     Rest();
-    Judge();
+    CheckAll();
     End();
     result_.takes = world_.ledger.takes();
     result_.acknowledged = world_.ledger.acknowledged();
@@ -89,8 +89,8 @@ class StoreRun {
   void ChooseMaster();
   void CheckEpochs();
   void Rest();
-  bool Settles(const std::function<bool()>& holds, Duration limit);
-  void Judge();
+  bool HoldsWithin(const std::function<bool()>& holds, Duration limit);
+  void CheckAll();
   void CheckCopies();
   void End();
   void Say(const char* checker, const std::string& what) {
@@ -106,7 +106,7 @@ class StoreRun {
   Rng rng_;
   StoreWorld world_;
   std::vector<std::unique_ptr<StoreNode>> nodes_;
-  std::vector<Duration> silent_;  // How long each node has said nothing on the fabric.
+  std::vector<Duration> unanswered_;  // How long each node has said nothing on the fabric.
   std::optional<size_t> master_;
   Duration without_master_{};
   Instant forced_{};       // The epoch was taken from a process that had it.
@@ -126,9 +126,9 @@ void StoreRun::OnCommit(uint64_t process, const store::etcd::Transaction& transa
   const uint64_t before = world_.ledger.owner();
   world_.ledger.OnCommit(process, transaction, result);
   if (world_.ledger.takes() == takes) return;
-  const bool is_forced = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return process != before && node->process() == before && node->epoch() != 0;
-  });
+  // The key was there.
+  const std::string epoch = store::etcd::EtcdStoreOptions().prefix + "control/epoch";
+  const bool is_forced = process != before && world_.etcd.model().Find(epoch)->version > 1;
   if (is_forced) forced_ = world_.time.now();
   Tell(fmt::format("process {} takes the epoch{} at revision {}", process,
                    is_forced ? " by force" : "", result.revision));
@@ -228,10 +228,10 @@ void StoreRun::Tick() {
 // Who waits beside an owner learns that none does.
 void StoreRun::ChooseMaster() {
   const auto answers = [this](size_t i) {
-    return nodes_[i]->is_manager() && silent_[i] <= kSilence;
+    return nodes_[i]->is_manager() && unanswered_[i] <= kSilence;
   };
   for (size_t i = 0; i < nodes_.size(); ++i)
-    silent_[i] = nodes_[i]->is_paused() ? silent_[i] + kTick : Duration();
+    unanswered_[i] = nodes_[i]->is_paused() ? unanswered_[i] + kTick : Duration();
   if (master_ && !answers(*master_)) master_.reset();
   without_master_ = master_ ? Duration() : without_master_ + kTick;
   for (size_t i = 0; i < nodes_.size() && !master_; ++i)
@@ -259,7 +259,7 @@ void StoreRun::CheckEpochs() {
 
 // ---- after the faults
 
-bool StoreRun::Settles(const std::function<bool()>& holds, Duration limit) {
+bool StoreRun::HoldsWithin(const std::function<bool()>& holds, Duration limit) {
   const Instant end = world_.time.now() + limit;
   while (!holds() && world_.time.now() < end) world_.time.RunUntil(world_.time.now() + kTick);
   return holds();
@@ -276,7 +276,7 @@ void StoreRun::Rest() {
   world_.etcd.model().SetFull(false);
 }
 
-void StoreRun::Judge() {
+void StoreRun::CheckAll() {
   const Instant begin = world_.time.now();
   const auto has_owner = [this] {
     const auto writers = std::count_if(nodes_.begin(), nodes_.end(),
@@ -285,14 +285,14 @@ void StoreRun::Judge() {
                                         [](const auto& node) { return node->is_manager(); });
     return writers == 1 && managers == 1 && master_ && nodes_[*master_]->is_master();
   };
-  if (!Settles(has_owner, kOwnerWithin)) {
+  if (!HoldsWithin(has_owner, kOwnerWithin)) {
     Say("owner",
         fmt::format("not one manager that may write {} s after the faults", kOwnerWithin.count()));
     return;
   }
   result_.owner_after = world_.time.now() - begin;
   const uint64_t before = world_.ledger.acknowledged();
-  if (!Settles([&] { return world_.ledger.acknowledged() > before + 3; }, kWriteWithin))
+  if (!HoldsWithin([&] { return world_.ledger.acknowledged() > before + 3; }, kWriteWithin))
     Say("writes", fmt::format("{} in {} s with nothing that fails",
                               world_.ledger.acknowledged() - before, kWriteWithin.count()));
   world_.is_quiet = true;
