@@ -6,8 +6,8 @@
 //
 // In normal builds IsBroken is false at compile time, so optimized code contains nothing of such a
 // line: no code, no data, no branch. Files compiled with FABRICD_BREAKABLE, which only
-// tests/sim/checkers_test does, read `breakage`, which the test sets. Include this only in .cc
-// files: the definitions in a header must be the same in both builds.
+// tests/sim/checkers_test and store_checkers_test do, read `breakage`, which the test sets. Include
+// this only in .cc files: the definitions in a header must be the same in both builds.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,18 @@ enum class Breakage : uint8_t {
   kTreesAtOnce,           // Multicast entries are added before those that must be removed first.
   kNotReadBack,           // Tables that are read back are not compared.
   kUnresponsiveLost,      // What does not respond counts as lost although its link is ACTIVE.
+  // Of the store that several nodes share.
+  kNotFenced,             // Writes do not compare the epoch.
+  kWriteNotSent,          // The first row of a write is acknowledged but not sent.
+  kMemoryNotUpdated,      // The first row of a write is sent, and forgotten.
+  kLargeWriteInParts,     // A large write is carried out piece by piece.
+  kSharedStateNotLoaded,  // An owner does not know the LIDs and holds that were there.
+  kLeaseNeverOver,        // The deadline of the lease is ignored.
+  kEpochNeverTaken,       // An epoch that was lost is not taken again.
+  kWritesRefused,         // The owner of the epoch writes nothing.
+  kCopyNotWritten,        // The local copy gets its mark, and no rows.
   kCount,
+  kFirstOfStore = kNotFenced,
 };
 
 #ifdef FABRICD_BREAKABLE

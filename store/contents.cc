@@ -197,10 +197,13 @@ absl::Status WriteChanges(Store& store, const FlatChanges& changes) {
   FABRICD_RETURN_IF_ERROR(store.PutLids(contents.lids));
   if (contents.holds.highest_id != 0) {
     // A store raises its highest id with each hold that is put; this one is gone, or put again.
+    // It never lowers it: after a hold that is undone, the last one may stand.
     policy::Hold last;
     last.id = contents.holds.highest_id;
+    const auto known = store.LoadHolds();
+    if (!known.ok()) return known.status();
     const bool is_put = !contents.holds.holds.empty() && contents.holds.holds.back().id == last.id;
-    if (!is_put) {
+    if (!is_put && known->highest_id < last.id) {
       contents.holds.holds.push_back(last);
       holds_gone.push_back(last.id);
     }

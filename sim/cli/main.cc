@@ -8,6 +8,7 @@
 #include "sim/cli/replay_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/serve_command.h"
+#include "sim/cli/store_command.h"
 #include "sim/cli/verdicts_command.h"
 
 int main(int argc, char** argv) {
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   fabricd::sim::AddServe(app, run);
   fabricd::sim::AddRelay(app, run);
   fabricd::sim::AddVerdicts(app, run);
+  fabricd::sim::AddStore(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

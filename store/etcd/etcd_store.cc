@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/breakage.h"
 #include "common/mutex.h"
 #include "common/number_text.h"
 #include "common/status.h"
@@ -145,7 +146,8 @@ absl::Status EtcdStore::Open() {
   {
     MutexLock lock(mutex_);
     const absl::Status attached = shared_.Attach(std::nullopt);
-    if (absl::IsUnavailable(attached)) {
+    // A full etcd gives no lease.
+    if (absl::IsUnavailable(attached) || absl::IsResourceExhausted(attached)) {
       FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
     } else if (options_.contends != Contends::kNo && absl::IsAborted(attached)) {
       FABRICD_RETURN_IF_ERROR(AdoptOfAnother(attached, copy->contents));
@@ -196,6 +198,8 @@ absl::Status EtcdStore::AdoptOfAnother(const absl::Status& held, const Contents&
 }
 
 absl::Status EtcdStore::Adopt(FlatRows rows, std::string sequence, const Contents& copy) {
+  if (IsBroken(Breakage::kSharedStateNotLoaded))
+    std::erase_if(rows, [](const auto& row) { return !row.first.starts_with("row/"); });
   const auto contents = Unflatten(rows, shared_.where());
   if (!contents.ok()) return contents.status();
   rows_ = std::move(rows);
@@ -223,13 +227,13 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
     }
   }
   absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
-  if (absl::IsUnavailable(taken)) {
+  if (absl::IsUnavailable(taken) || absl::IsResourceExhausted(taken)) {
     // Jobs come first: the fabric has elected this SM.
     is_claim_owed_ = true;
     Say(taken);
     return Claimed{continues};
   }
-  if (taken.ok() && shared_.sequence() != last_write_) {
+  if (taken.ok() && shared_.found() != last_write_) {
     is_superseded_ = true;
     taken = MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has written meanwhile",
                        shared_.where());
@@ -297,6 +301,8 @@ absl::Status EtcdStore::Write(FlatChanges changes) {
     const auto known = rows_.find(change.first);
     return known == rows_.end() ? !change.second : change.second == known->second;
   });
+  if (IsBroken(Breakage::kWritesRefused)) return Unavailable("refused deliberately");
+  if (IsBroken(Breakage::kWriteNotSent) && !changes.empty()) changes.erase(changes.begin());
   SharedRows::Result result = shared_.Write(changes);
   // The lease may have run out while this process was stopped.
   if (result.outcome == Outcome::kEpochOver) {
@@ -305,8 +311,9 @@ absl::Status EtcdStore::Write(FlatChanges changes) {
         attached.ok() ? shared_.Write(changes) : SharedRows::Result{Outcome::kEpochOver, attached};
   }
   if (result.outcome == Outcome::kDone) {
-    Apply(changes, rows_);
     Keep(changes);
+    if (IsBroken(Breakage::kMemoryNotUpdated) && !changes.empty()) changes.erase(changes.begin());
+    Apply(changes, rows_);
     return absl::OkStatus();
   }
   if (result.outcome == Outcome::kNotReached)
@@ -320,6 +327,7 @@ absl::Status EtcdStore::Write(FlatChanges changes) {
 // Writes are possible again if this is OK.
 absl::Status EtcdStore::Reattach() {
   if (is_superseded_) return writable();
+  if (IsBroken(Breakage::kEpochNeverTaken)) return Unavailable("not taken, deliberately");
   const bool may_take = !options_.may_take || options_.may_take();
   const absl::Status attached =
       may_take ? shared_.Attach(last_write_, is_claim_owed_) : shared_.Inspect(last_write_);
@@ -422,6 +430,7 @@ void EtcdStore::WriteCopy() {
   {
     MutexLock lock(mutex_);
     changes.swap(uncopied_);
+    if (IsBroken(Breakage::kCopyNotWritten)) changes.clear();
     value = CopyMark(options_.prefix, last_write_);
   }
   absl::Status status;

@@ -5,9 +5,9 @@
 //
 // While etcd cannot be reached, or the epoch is not held, writes are refused at once with
 // UNAVAILABLE, and reads answer from memory. A thread keeps the lease alive and tries to take the
-// epoch again; then writes are possible again without a restart, unless another fabricd has written
-// meanwhile, or has the epoch: what this process knows is old then, and the store has to be opened
-// again.
+// epoch again; then writes are possible again without a restart, unless another fabricd has the
+// epoch, or has had it meanwhile: what this process knows is old then, and the store has to be
+// opened again.
 //
 // A write that failed because etcd did not answer may have reached it. Before the next write, and
 // with a new epoch, its rows are written again as they were before it.
@@ -59,7 +59,7 @@ class SharedStore : public Store {
   // thread; never waits for etcd.
   virtual int64_t epoch() const = 0;
   // Why what this process knows is old, for good, so that the store has to be opened again: another
-  // fabricd has the epoch, or has written since this one has read; or (waiting_store.h) the epoch
+  // fabricd has the epoch, or has had it since this one has read; or (waiting_store.h) the epoch
   // may be taken. Empty: it is not. Any thread; as far as etcd has said.
   virtual std::string why_reopen() const = 0;
   // The owner of the epoch where this process only waits for it. Any thread.
@@ -92,8 +92,8 @@ std::string CopyNote(const std::string& mark);
 
 // `local`: the store of this node's state directory. Errors:
 //   ABORTED              another fabricd holds the epoch (it is named), and this one does not
-//   contend FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would
-//   be
+//                        contend
+//   FAILED_PRECONDITION  etcd has a newer schema; `local` has state of its own, which would be
 //                        hidden; or etcd is empty although `local` has a copy of its state
 //   UNAVAILABLE          etcd cannot be reached, and `local` has no copy of its state
 //   DATA_LOSS            what is in etcd keeps no rule of ours

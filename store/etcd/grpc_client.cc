@@ -74,9 +74,10 @@ class GrpcClient final : public Client {
     request.set_value(value);
     request.set_lease(lease);
     pb::PutResponse response;
-    FABRICD_RETURN_IF_ERROR(members_->Call([&](Member& member, grpc::ClientContext& context) {
-      return member.kv->Put(&context, request, &response);
-    }));
+    FABRICD_RETURN_IF_ERROR(
+        members_->Call(CallKind::kChange, [&](Member& member, grpc::ClientContext& context) {
+          return member.kv->Put(&context, request, &response);
+        }));
     return response.header().revision();
   }
 
@@ -86,9 +87,10 @@ class GrpcClient final : public Client {
     request.set_key(key);
     request.set_range_end(range_end);
     pb::DeleteRangeResponse response;
-    FABRICD_RETURN_IF_ERROR(members_->Call([&](Member& member, grpc::ClientContext& context) {
-      return member.kv->DeleteRange(&context, request, &response);
-    }));
+    FABRICD_RETURN_IF_ERROR(
+        members_->Call(CallKind::kChange, [&](Member& member, grpc::ClientContext& context) {
+          return member.kv->DeleteRange(&context, request, &response);
+        }));
     return response.deleted();
   }
 
@@ -100,9 +102,10 @@ class GrpcClient final : public Client {
     for (const RangeRequest& read : transaction.reads)
       *request.add_failure()->mutable_request_range() = ToProto(read);
     pb::TxnResponse response;
-    FABRICD_RETURN_IF_ERROR(members_->Call([&](Member& member, grpc::ClientContext& context) {
-      return member.kv->Txn(&context, request, &response);
-    }));
+    FABRICD_RETURN_IF_ERROR(
+        members_->Call(CallKind::kChange, [&](Member& member, grpc::ClientContext& context) {
+          return member.kv->Txn(&context, request, &response);
+        }));
     TransactionResult result{response.succeeded(), response.header().revision(), {}};
     for (const pb::ResponseOp& part : response.responses())
       for (const pb::KeyValue& kv : part.response_range().kvs())

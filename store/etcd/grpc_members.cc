@@ -18,8 +18,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// Between rounds over all members.
-constexpr milliseconds kPause{50};
 constexpr unsigned kCertificateRefreshSeconds = 5;
 constexpr int kMaxReceivedBytes = 128 << 20;
 
@@ -127,22 +125,15 @@ absl::StatusOr<std::unique_ptr<Members>> Members::Make(ClientOptions options) {
   return members;
 }
 
-absl::Status Members::Call(const Attempt& attempt) {
-  const Clock::time_point end = Clock::now() + options_.timeout;
-  const size_t first = preferred_;
-  absl::Status status;
-  for (size_t turn = 0;; ++turn) {
-    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-    if (left <= milliseconds::zero()) return status;
-    const size_t place = (first + turn) % members_.size();
-    status = TryAt(members_[place], attempt, std::min(left, options_.attempt_timeout));
-    if (status.ok()) preferred_ = place;
-    if (!absl::IsUnavailable(status)) return status;
-    if (place + 1 == members_.size()) std::this_thread::sleep_for(std::min(left, kPause));
-  }
+absl::Status Members::Call(CallKind kind, const Rpc& rpc) {
+  const AttemptClock clock{[] { return Clock::now().time_since_epoch(); },
+                           [](milliseconds time) { std::this_thread::sleep_for(time); }};
+  return CallMembers(
+      members_.size(), preferred_, options_, clock, kind,
+      [&](size_t member, milliseconds timeout) { return TryAt(members_[member], rpc, timeout); });
 }
 
-absl::Status Members::TryAt(Member& member, const Attempt& attempt, milliseconds timeout) {
+absl::Status Members::TryAt(Member& member, const Rpc& rpc, milliseconds timeout) {
   absl::Status status;
   for (int i = 0; i < 2; ++i) {
     const Clock::time_point end = Clock::now() + timeout;
@@ -150,7 +141,7 @@ absl::Status Members::TryAt(Member& member, const Attempt& attempt, milliseconds
     grpc::ClientContext context;
     SetTimeout(context, std::chrono::duration_cast<milliseconds>(end - Clock::now()));
     FABRICD_RETURN_IF_ERROR(Prepare(member, context));
-    const grpc::Status answer = attempt(member, context);
+    const grpc::Status answer = rpc(member, context);
     status = StatusOf(member, answer);
     // A second time with a new token.
     if (!IsTokenRefused(answer) || options_.user.empty()) break;

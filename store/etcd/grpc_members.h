@@ -16,6 +16,7 @@
 
 #include "common/mutex.h"
 #include "etcd/rpc.grpc.pb.h"
+#include "store/etcd/attempts.h"
 #include "store/etcd/client.h"
 
 namespace fabricd::store::etcd {
@@ -38,9 +39,10 @@ class Members {
   // Errors as MakeGrpcClient().
   static absl::StatusOr<std::unique_ptr<Members>> Make(ClientOptions options);
 
-  using Attempt = std::function<grpc::Status(Member& member, grpc::ClientContext& context)>;
+  using Rpc = std::function<grpc::Status(Member& member, grpc::ClientContext& context)>;
   // Errors as Client's.
-  absl::Status Call(const Attempt& attempt);
+  absl::Status Call(CallKind kind, const Rpc& rpc);
+  absl::Status Call(const Rpc& rpc) { return Call(CallKind::kOther, rpc); }
 
   // For streams. The member after `turn` others, beginning with the one that answered last.
   Member& At(size_t turn) { return members_[(preferred_ + turn) % members_.size()]; }
@@ -56,7 +58,7 @@ class Members {
 
  private:
   explicit Members(ClientOptions options) : options_(std::move(options)) {}
-  absl::Status TryAt(Member& member, const Attempt& attempt, std::chrono::milliseconds timeout);
+  absl::Status TryAt(Member& member, const Rpc& rpc, std::chrono::milliseconds timeout);
   absl::StatusOr<std::string> Token(Member& member);
   void DropToken();
 

@@ -7,7 +7,8 @@
 //   PREFIX control/epoch      the owner, by a lease
 //   PREFIX control/node/ID    what each node says of itself, by a lease of its own (presence.h)
 //   PREFIX control/resigned   the number of the last epoch that was given back, and not lost
-//   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it
+//   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it, and each take
+//                             of the epoch
 //   PREFIX control/batch/N    parts of a large write; they mean nothing before
 //   PREFIX control/commit     says that the parts of a batch are all there
 //
@@ -63,7 +64,7 @@ class SharedRows {
   absl::Status Attach(const std::optional<std::string>& expected, bool by_force = false);
   // The errors of Attach(), and the same is noted, but nothing is changed.
   absl::Status Inspect(const std::optional<std::string>& expected);
-  // Another instance holds the epoch, or has written since this object has read. For good.
+  // Another instance holds the epoch, or has had it since this object has read. For good.
   bool is_superseded() const { return is_superseded_; }
   // The last Attach() has taken it from another instance.
   bool took_from_another() const { return took_from_another_; }
@@ -76,7 +77,7 @@ class SharedRows {
     kDone,
     kRefused,     // Nothing was changed, and nothing will be.
     kEpochOver,   // The same, because the lease is over. Attach() again.
-    kTakenOver,   // The same, because another instance has written since. For good.
+    kTakenOver,   // The same, because another instance has had the epoch. For good.
     kNotReached,  // It may be done, now or later. Attach() again, then write the rows again.
   };
   struct Result {
@@ -94,8 +95,10 @@ class SharedRows {
 
   // From another thread too.
   Epoch& epoch() { return epoch_; }
-  // Of the last write that is done.
+  // Of the last write that is done; taking the epoch is one.
   const std::string& sequence() const { return sequence_; }
+  // Of the last write when the last Attach() took the epoch.
+  const std::string& found() const { return found_; }
   uint64_t cluster() const { return cluster_; }
   // "etcd /fabricd/"
   std::string where() const { return "etcd " + options_.prefix; }
@@ -129,6 +132,7 @@ class SharedRows {
   absl::StatusOr<Control> Look(const std::optional<std::string>& expected, bool by_force);
   std::string Key(const char* name) const { return options_.prefix + "control/" + name; }
   std::string PartKey(size_t number) const;
+  std::string NextSequence();
   absl::Status TakeEpoch(const Control& control);
   absl::Status FinishBatch(const Control& control);
   Result WriteLarge(const FlatChanges& changes);
@@ -143,6 +147,7 @@ class SharedRows {
   uint64_t writes_ = 0;
   std::string sequence_;
   int64_t sequence_revision_ = 0;
+  std::string found_;
   uint64_t cluster_ = 0;
   bool was_empty_ = false;
   bool is_superseded_ = false;

@@ -116,6 +116,21 @@ TEST(Contents, DifferencesLeadFromOneStoreToTheOther) {
   EXPECT_EQ(rows, Flatten(wanted));
 }
 
+// The id of a hold that was not acknowledged is taken back in etcd, and never in a store.
+TEST(Contents, AHoldStandsWhereTheOneAfterItIsUndone) {
+  MemoryStore store;
+  policy::Hold first, second;
+  first.id = 7;
+  first.owner = "ops";
+  second.id = 8;
+  ASSERT_TRUE(store.ChangeHolds({first}, {}).ok());
+  const FlatRows before = Flatten(*ReadContents(store));
+  ASSERT_TRUE(store.ChangeHolds({second}, {}).ok());
+  ASSERT_TRUE(WriteChanges(store, Difference(Flatten(*ReadContents(store)), before)).ok());
+  EXPECT_THAT(store.LoadHolds()->holds, testing::ElementsAre(first));
+  EXPECT_EQ(store.LoadHolds()->highest_id, 8u);
+}
+
 // Against CheckLids of all records.
 TEST(LidIndex, AgreesWithACheckOfAllRecords) {
   Rng rng(7);

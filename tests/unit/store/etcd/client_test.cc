@@ -12,12 +12,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/mutex.h"
 #include "common/status.h"
 #include "store/etcd/grpc_client.h"
 #include "tests/support/etcd.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/unit/daemon/rpc/security/certificates.h"
+#include "tests/unit/store/etcd/client_kinds.h"
+#include "tests/unit/store/etcd/watch_recorder.h"
 #include "tests/unit/store/temp_dir.h"
 
 namespace fabricd::store::etcd {
@@ -40,60 +41,6 @@ std::unique_ptr<Client> Make(ClientOptions options) {
   return *std::move(client);
 }
 
-// What a watch has reported.
-class Recorder final : public WatchHandler {
- public:
-  void OnEvents(const std::vector<WatchEvent>& events, int64_t revision) override {
-    MutexLock lock(mutex_);
-    for (const WatchEvent& event : events)
-      calls_.push_back(event.kv.key + (event.is_delete ? " deleted" : "=" + event.kv.value));
-    revision_ = revision;
-    changed_.NotifyAll();
-  }
-  void OnCompacted(int64_t revision) override {
-    MutexLock lock(mutex_);
-    calls_.push_back("compacted at " + std::to_string(revision));
-    changed_.NotifyAll();
-  }
-  void OnConnection(const absl::Status& status) override {
-    MutexLock lock(mutex_);
-    connected_ = status.ok();
-    broken_ = broken_ || !status.ok();
-    changed_.NotifyAll();
-  }
-  std::vector<std::string> WaitFor(size_t count) {
-    MutexLock lock(mutex_);
-    EXPECT_TRUE(changed_.WaitFor(lock, seconds(20), [&] { return calls_.size() >= count; }));
-    return calls_;
-  }
-  void WaitUntilConnected() {
-    MutexLock lock(mutex_);
-    EXPECT_TRUE(changed_.WaitFor(lock, seconds(20), [&] { return connected_; }));
-  }
-  void WaitUntilBroken() {
-    MutexLock lock(mutex_);
-    EXPECT_TRUE(changed_.WaitFor(lock, seconds(20), [&] { return broken_; }));
-  }
-  int64_t revision() {
-    MutexLock lock(mutex_);
-    return revision_;
-  }
-
- private:
-  Mutex mutex_;
-  Condition changed_;
-  std::vector<std::string> calls_;
-  int64_t revision_ = 0;
-  bool connected_ = false, broken_ = false;
-};
-
-TEST(EndOfPrefix, IsTheFirstKeyBehindAllThatBeginWithIt) {
-  EXPECT_EQ(EndOfPrefix("a/"), "a0");
-  EXPECT_EQ(EndOfPrefix("a\xFF\xFF"), "b");
-  EXPECT_EQ(EndOfPrefix("\xFF"), std::string(1, '\0'));
-  EXPECT_EQ(EndOfPrefix(""), std::string(1, '\0'));
-}
-
 TEST(MakeGrpcClient, RefusesOptionsThatCannotWork) {
   const auto code = [](ClientOptions options) {
     return MakeGrpcClient(std::move(options)).status().code();
@@ -105,6 +52,28 @@ TEST(MakeGrpcClient, RefusesOptionsThatCannotWork) {
   EXPECT_EQ(code({.endpoints = {"a:1"}, .cert = "/dev/null", .key = "/dev/null"}),
             kInvalidArgument);
 }
+
+// Both etcds of their own, or the one that all tests of the program share.
+class RealHome final : public ClientHome {
+ public:
+  explicit RealHome(EtcdCluster& cluster) : cluster_(cluster), client_(cluster.MakeClient()) {}
+  explicit RealHome(std::unique_ptr<EtcdCluster> own) : RealHome(*own) { own_ = std::move(own); }
+  Client& client() override { return *client_; }
+  void Compact(int64_t revision) override {
+    cluster_.Control("compact " + std::to_string(revision));
+  }
+  void Pass(milliseconds time) override { std::this_thread::sleep_for(time); }
+  void Fill() override {
+    for (int i = 0; i < 100; ++i)
+      if (!client_->Put("fill" + std::to_string(i), std::string(1 << 20, 'x'), 0).ok()) return;
+    ADD_FAILURE() << "100 MiB fit in";
+  }
+
+ private:
+  std::unique_ptr<EtcdCluster> own_;
+  EtcdCluster& cluster_;
+  const std::unique_ptr<Client> client_;
+};
 
 class ClientTest : public ::testing::Test {
  protected:
@@ -122,98 +91,8 @@ class ClientTest : public ::testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(ClientTest, WritesReadsAndDeletes) {
-  const std::string bytes("a\0b\xFF", 4);
-  const int64_t first = Put("/p/1", bytes), second = Put("/p/2", "two");
-  EXPECT_EQ(second, first + 1);
-  Put("/q", "other");
-  const auto all = client_->Range({"/p/", EndOfPrefix("/p/")});
-  ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_THAT(all->kvs, ElementsAre(KeyValue{"/p/1", bytes, first, first, 1, 0},
-                                    KeyValue{"/p/2", "two", second, second, 1, 0}));
-  EXPECT_EQ(all->revision, second + 1);
-  EXPECT_NE(all->cluster, 0u);
-  Put("/p/2", "new");
-  const auto before = client_->Range({.key = "/p/2", .revision = second});
-  EXPECT_EQ(before->kvs.at(0).value, "two");
-  EXPECT_EQ(*client_->DeleteRange("/p/", EndOfPrefix("/p/")), 2);
-  EXPECT_TRUE(client_->Range({"/p/1"})->kvs.empty());
-  EXPECT_EQ(client_->Range({"/q"})->kvs.size(), 1u);
-  const auto status = client_->Status();
-  ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_THAT(status->version, HasSubstr("3."));
-  EXPECT_NE(status->leader, 0u);
-}
-
-TEST_F(ClientTest, ATransactionIsCarriedOutOnlyIfAllComparisonsHold) {
-  using Field = Comparison::Field;
-  const int64_t revision = Put("a", "1");
-  const std::vector<Change> changes = {{"b", "2"}, {"a", "", true}};
-  const auto refused = client_->Commit(
-      {{{"a", Field::kModRevision, revision}, {"c", Field::kVersion, 1}}, changes, {{"a"}, {"c"}}});
-  ASSERT_TRUE(refused.ok()) << refused.status();
-  EXPECT_FALSE(refused->succeeded);
-  ASSERT_EQ(refused->kvs.size(), 1u);
-  EXPECT_EQ(refused->kvs[0].value, "1");
-  EXPECT_TRUE(client_->Range({"b"})->kvs.empty());
-  const auto done = client_->Commit(
-      {{{"a", Field::kModRevision, revision}, {"c", Field::kCreateRevision, 0}}, changes});
-  ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_TRUE(done->succeeded);
-  EXPECT_EQ(done->revision, revision + 1);
-  EXPECT_TRUE(client_->Range({"a"})->kvs.empty());
-  EXPECT_EQ(client_->Range({"b"})->kvs.at(0).mod_revision, revision + 1);
-}
-
-TEST_F(ClientTest, ATransactionAboveTheBoundsIsRefusedAndChangesNothing) {
-  Transaction many;
-  for (int i = 0; i < 129; ++i) many.changes.push_back({"many" + std::to_string(i), "x"});
-  EXPECT_EQ(client_->Commit(many).status().code(), absl::StatusCode::kInvalidArgument);
-  const Transaction large{{}, {{"large", std::string(2 << 20, 'x')}}};
-  EXPECT_EQ(client_->Commit(large).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(client_->Range({"a", "z"})->kvs.empty());
-}
-
-TEST_F(ClientTest, ARangeOfManyPagesIsOfOneRevision) {
-  for (int i = 0; i < 25; ++i) Put("k" + std::string(1, static_cast<char>('a' + i)), "v");
-  const auto all = RangeAll(*client_, {"k", EndOfPrefix("k")}, 7);
-  ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_EQ(all->kvs.size(), 25u);
-  EXPECT_EQ(all->kvs.back().key, "ky");
-  Put("kz", "later");
-  EXPECT_EQ(
-      RangeAll(*client_, {.key = "k", .range_end = "l", .revision = all->revision}, 7)->kvs.size(),
-      25u);
-}
-
-TEST_F(ClientTest, ALeaseKeepsItsKeysWhileItLives) {
-  const auto lease = client_->GrantLease(seconds(1));
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  EXPECT_GE(lease->ttl, seconds(1));
-  Put("leased", "x", lease->id);
-  EXPECT_EQ(client_->Range({"leased"})->kvs.at(0).lease, lease->id);
-  const auto left = client_->KeepAlive(lease->id);
-  ASSERT_TRUE(left.ok()) << left.status();
-  EXPECT_EQ(*left, lease->ttl);
-  ASSERT_TRUE(client_->RevokeLease(lease->id).ok());
-  EXPECT_TRUE(client_->Range({"leased"})->kvs.empty());
-  EXPECT_EQ(client_->KeepAlive(lease->id).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(client_->RevokeLease(lease->id).code(), absl::StatusCode::kNotFound);
-}
-
-TEST_F(ClientTest, AWatchReportsEachChangeOnce) {
-  const int64_t before = Put("/w/old", "0");
-  Recorder recorder;
-  const auto watch = client_->StartWatch({"/w/", EndOfPrefix("/w/"), before}, recorder);
-  Put("/w/a", "1");
-  Put("/other", "x");
-  ASSERT_TRUE(client_->DeleteRange("/w/a", "").ok());
-  EXPECT_THAT(recorder.WaitFor(3), ElementsAre("/w/old=0", "/w/a=1", "/w/a deleted"));
-  EXPECT_EQ(recorder.revision(), before + 3);
-}
-
 TEST_F(ClientTest, AWatchGoesOnWhereItWasWhenItsMemberIsBack) {
-  Recorder recorder;
+  WatchRecorder recorder;
   const auto watch = client_->StartWatch({"/w/", EndOfPrefix("/w/")}, recorder);
   recorder.WaitUntilConnected();
   Put("/w/a", "1");
@@ -224,17 +103,6 @@ TEST_F(ClientTest, AWatchGoesOnWhereItWasWhenItsMemberIsBack) {
   cluster_->WaitUntilReady();
   Put("/w/b", "2");
   EXPECT_THAT(recorder.WaitFor(2), ElementsAre("/w/a=1", "/w/b=2"));
-}
-
-TEST_F(ClientTest, AWatchFromBeforeTheCompactionSaysSo) {
-  const int64_t first = Put("/w/a", "1");
-  const int64_t last = Put("/w/a", "2");
-  cluster_->Control("compact " + std::to_string(last));
-  Recorder recorder;
-  const auto watch = client_->StartWatch({"/w/", EndOfPrefix("/w/"), first}, recorder);
-  EXPECT_THAT(recorder.WaitFor(1), ElementsAre("compacted at " + std::to_string(last)));
-  EXPECT_EQ(client_->Range({.key = "/w/a", .revision = first}).status().code(),
-            absl::StatusCode::kOutOfRange);
 }
 
 TEST_F(ClientTest, CallsEndAtTheirDeadlineWhereNothingAnswers) {
@@ -341,4 +209,15 @@ TEST(ClientWithAPassword, AuthenticatesAgainWhenItsTokenIsForgotten) {
 }
 
 }  // namespace
+
+std::vector<ClientKind> ClientKinds() {
+  if (!fabricd::support::HaveEtcd()) return {};
+  const auto small = [] {
+    return std::make_unique<EtcdCluster>(
+        EtcdCluster::Options{.members = 1, .arguments = {"--quota-backend-bytes=8388608"}});
+  };
+  return {{"Real", [] { return std::make_unique<RealHome>(EtcdCluster::Shared()); },
+           [small] { return std::make_unique<RealHome>(small()); }}};
+}
+
 }  // namespace fabricd::store::etcd

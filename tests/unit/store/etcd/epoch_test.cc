@@ -8,6 +8,7 @@
 namespace fabricd::store::etcd {
 namespace {
 
+using fabricd::support::EtcdCluster;
 using fabricd::support::TcpProxy;
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
@@ -31,10 +32,10 @@ TEST_F(EtcdTest, IsRefusedForGoodOnceAnotherHasWritten) {
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_TRUE(WaitFor([&] { return absl::IsFailedPrecondition(store->writable()); }))
       << store->writable();
-  EXPECT_THAT(Message(store->writable()), HasSubstr("another fabricd has written"));
+  EXPECT_THAT(Message(store->writable()), HasSubstr("another fabricd has had the epoch"));
   EXPECT_EQ(store->PutLids({Record(3, 12)}).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Shared().lids.size(), 2u);
-  EXPECT_THAT(store->why_reopen(), HasSubstr("another fabricd has written"));
+  EXPECT_THAT(store->why_reopen(), HasSubstr("another fabricd has had the epoch"));
   EXPECT_EQ(store->epoch(), 0);
 }
 
@@ -137,6 +138,32 @@ TEST_F(EtcdTest, GoesOnAfterItsLeaseRanOutWhereNoOtherHasWritten) {
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_TRUE(WaitFor([&] { return store->writable().ok(); })) << store->writable();
   EXPECT_TRUE(store->PutLids({Record(2, 11)}).ok());
+}
+
+// The other one has shown what it found, also a write that was not acknowledged and is undone here.
+TEST_F(EtcdTest, IsSupersededWhereAnotherHasHadTheEpochAndHasWrittenNothing) {
+  options_.lease = seconds(1);
+  TcpProxy proxy(cluster_->endpoints()[0]);
+  const auto store = MustOpen(head1_, {proxy.address()});
+  ASSERT_NE(store, nullptr);
+  proxy.Set(TcpProxy::Mode::kRefuse);
+  EXPECT_TRUE(WaitFor([&] { return Open(head2_).ok(); }));
+  EXPECT_TRUE(client_->Range({"/fabricd/control/epoch"})->kvs.empty());
+  proxy.Set(TcpProxy::Mode::kPass);
+  EXPECT_TRUE(WaitFor([&] { return !store->why_reopen().empty(); }));
+}
+
+TEST_F(EtcdTest, StartsWithItsCopyWhileEtcdIsFull) {
+  EtcdCluster small({.members = 1, .arguments = {"--quota-backend-bytes=8388608"}});
+  cluster_ = &small;
+  client_ = small.MakeClient();
+  { ASSERT_TRUE(MustOpen(head1_)->PutLids({Record(1, 10)}).ok()); }
+  for (int i = 0; i < 100; ++i)
+    if (!client_->Put("fill" + std::to_string(i), std::string(1 << 20, 'x'), 0).ok()) break;
+  const auto store = MustOpen(head1_);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(LidsOf(*store), 1u);
+  EXPECT_THAT(Message(store->PutLids({Record(2, 11)})), HasSubstr("database space exceeded"));
 }
 
 TEST_F(EtcdTest, WaitsWithTheEpochWhileItMayNotTakeIt) {

@@ -76,7 +76,7 @@ TEST_F(EtcdTest, AWriteOfAnOldEpochIsRefusedByEtcd) {
   SharedRows next(*client_, {kPrefix, "node", "after", seconds(60)});
   ASSERT_TRUE(next.Attach(std::nullopt).ok());
   EXPECT_GT(next.epoch().revision(), old.epoch().revision());
-  EXPECT_EQ(old.Write({{"row/a/1", "y"}}).outcome, SharedRows::Outcome::kEpochOver);
+  EXPECT_EQ(old.Write({{"row/a/1", "y"}}).outcome, SharedRows::Outcome::kTakenOver);
   ASSERT_EQ(next.Write({{"row/a/1", "z"}}).outcome, SharedRows::Outcome::kDone);
   // What the old one knows is older than what was written since: it cannot begin again.
   EXPECT_EQ(old.Attach(old.sequence()).code(), absl::StatusCode::kFailedPrecondition);
@@ -88,7 +88,7 @@ TEST_F(EtcdTest, ALargeWriteOfAnOldEpochChangesNothing) {
   ASSERT_TRUE(old.Attach(std::nullopt).ok());
   SharedRows next(*client_, {kPrefix, "node", "after", seconds(60)});
   ASSERT_TRUE(next.Attach(std::nullopt).ok());
-  EXPECT_EQ(old.Write(ManyChanges(500, "x")).outcome, SharedRows::Outcome::kEpochOver);
+  EXPECT_EQ(old.Write(ManyChanges(500, "x")).outcome, SharedRows::Outcome::kTakenOver);
   EXPECT_THAT(Shared().rows, IsEmpty());
 }
 
