@@ -74,6 +74,8 @@ class CoreTest : public testing::Test {
   void Resolve(QuestionId id, const What& what) {
     if constexpr (std::is_same_v<typename What::Answer, Persisted>)
       core_->Step(Answer{id, Persisted{absl::OkStatus()}}, now_);
+    else if constexpr (std::is_same_v<What, ClaimMastership>)
+      core_->Step(Answer{id, MastershipClaimed{absl::OkStatus()}}, now_);
     else
       core_->Step(Answer{id, CarryOut(what)}, now_);
   }

@@ -110,6 +110,7 @@ class MastershipTest : public testing::Test {
   DeviceTable devices_{options_.sm};
   mad::TransactionEngine engine_{options_.smp};
   Effects effects_;
+  OpenQuestions questions_{effects_.questions};
   Mastership sm_{options_, local_, devices_, engine_, questions_, effects_};
   Mastership::Order order_;  // What came of the last of them.
 };
@@ -137,7 +138,7 @@ TEST_F(MastershipTest, AMasterHandsOverWhenItsNewPriorityIsBelowAStandbys) {
   for (const Case& each : {Case{3, 2, 4, true}, Case{4, 2, 4, false}, Case{4, 0, 4, true},
                            Case{5, 0, 4, false}, Case{0, 2, 0, false}}) {
     SCOPED_TRACE(testing::Message() << int{each.priority} << " " << each.other);
-    Mastership sm(options_, local_, devices_, engine_, effects_);
+    Mastership sm(options_, local_, devices_, engine_, questions_, effects_);
     sm.Start();
     ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
     sm.OnLightSweep({Other(each.other, each.of_other)}, kNow);
@@ -170,7 +171,7 @@ TEST_F(MastershipTest, StepDownLowersThePriorityJustBelowTheBestStandby) {
            Case{{}, std::nullopt, 5},
            Case{{Other(0, 9, SmState::kNotActive), Other(2, 9, SmState::kMaster)}, std::nullopt, 5},
        }) {
-    Mastership sm(options_, local_, devices_, engine_, effects_);
+    Mastership sm(options_, local_, devices_, engine_, questions_, effects_);
     sm.Start();
     ASSERT_EQ(sm.OnDiscovered(snapshot_, {}, {}, kNow).kind, Kind::kProgram);
     sm.OnLightSweep(each.others, kNow);

@@ -68,6 +68,7 @@ class Reader {
   DeviceTable devices_{options_.sm};
   mad::TransactionEngine engine_{options_.smp};
   Effects effects_;
+  OpenQuestions questions_{effects_.questions};
 
  public:
   Mastership sm{options_, local_, devices_, engine_, questions_, effects_};
