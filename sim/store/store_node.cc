@@ -81,7 +81,8 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
   options.name = fmt::format("node{} process {}", number_, process_);
   options.lease = world_.lease;
   options.may_take = [this] { return is_master_; };
-  options.contends = contends_;
+  using Contends = store::etcd::EtcdStoreOptions::Contends;
+  options.contends = contends_ ? Contends::kWithSilentOwner : Contends::kNo;
   options.continues = true;
   options.clock = [this] { return world_.time.now().time_since_epoch() - behind_; };
   options.has_thread = false;
