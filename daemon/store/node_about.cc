@@ -18,10 +18,10 @@ namespace {
 
 // Of one node. A trailing dot: all keys below.
 constexpr std::string_view kOwn[] = {
-    "fabric",           "mode",           "state_dir",     "listen",
-    "http_listen",      "log.",           "sm.priority",   "etcd.endpoints",
-    "etcd.tls_ca",      "etcd.tls_cert",  "etcd.tls_key",  "etcd.user",
-    "etcd.password_file", "etcd.advertise", "security.",   "recorder.",
+    "fabric",       "mode",        "state_dir",          "listen",         "http_listen",
+    "log.",         "sm.priority", "etcd.endpoints",     "etcd.tls_ca",    "etcd.tls_cert",
+    "etcd.tls_key", "etcd.user",   "etcd.password_file", "etcd.advertise", "security.",
+    "recorder.",
 };
 
 bool IsOwn(const std::string& path) {
@@ -112,13 +112,11 @@ std::vector<SharingNode> SharingNodes(const std::vector<store::etcd::Node>& node
   std::vector<SharingNode> sharing;
   for (const store::etcd::Node& node : nodes) {
     NodeAbout about = ReadAbout(node.statement.about);
-    SharingNode& added =
-        sharing.emplace_back(SharingNode{std::move(about.name), std::move(about.endpoint),
-                                         std::move(about.version), std::move(about.state),
-                                         about.sm_port, node.instance == instance});
+    SharingNode& added = sharing.emplace_back(
+        SharingNode{std::move(about.name), std::move(about.endpoint), std::move(about.version),
+                    std::move(about.state), about.sm_port, node.instance == instance});
     if (own != nodes.end())
-      added.different_keys =
-          DifferentKeys(ReadAbout(own->statement.about).config, about.config);
+      added.different_keys = DifferentKeys(ReadAbout(own->statement.about).config, about.config);
   }
   return sharing;
 }

@@ -15,11 +15,11 @@
 namespace fabricd::daemon {
 
 struct NodeAbout {
-  std::string name;      // "head1 pid 4711"
-  std::string endpoint;  // Of its API; empty: it does not say.
-  std::string version;   // Of fabricd.
-  std::string state;     // "MASTER", "WAITING", an SMInfo state.
-  Guid sm_port;          // 0: not known yet.
+  std::string name;                           // "head1 pid 4711"
+  std::string endpoint;                       // Of its API; empty: it does not say.
+  std::string version;                        // Of fabricd.
+  std::string state;                          // "MASTER", "WAITING", an SMInfo state.
+  Guid sm_port;                               // 0: not known yet.
   std::map<std::string, std::string> config;  // Path of a key -> digest.
   friend bool operator==(const NodeAbout&, const NodeAbout&) = default;
 };

@@ -233,7 +233,7 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
     Say(taken);
     return Claimed{continues};
   }
-  if (taken.ok() && shared_.found() != last_write_) {
+  if (taken.ok() && !shared_.HasFound(last_write_)) {
     is_superseded_ = true;
     taken = MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has written meanwhile",
                        shared_.where());

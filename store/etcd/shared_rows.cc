@@ -132,7 +132,11 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
   if (expected && was_empty_ && !expected->empty())
     return FailedPrecondition("{}: it is empty, and was not before: etcd has lost its data",
                               where());
-  if (expected && last != *expected && !IsOf(last, handle_)) {
+  if (!IsOf(last, handle_)) {
+    foreign_ = last;
+    writes_before_foreign_ = writes_;
+  }
+  if (expected && !IsOnlyOurs(*expected, last)) {
     is_superseded_ = true;
     return WrittenByAnother(where());
   }
@@ -145,6 +149,14 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
                       OwnerOf(control->epoch.value).name);
   }
   return control;
+}
+
+bool SharedRows::IsOnlyOurs(const std::string& expected, const std::string& last) const {
+  if (last == expected) return true;
+  if (!IsOf(last, handle_)) return false;
+  if (!IsOf(expected, handle_)) return expected == foreign_;
+  return ParseNumber<uint64_t>(expected.substr(handle_.size() + 1)).value_or(0) >
+         writes_before_foreign_;
 }
 
 absl::Status SharedRows::Inspect(const std::optional<std::string>& expected) {

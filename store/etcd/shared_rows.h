@@ -97,8 +97,9 @@ class SharedRows {
   Epoch& epoch() { return epoch_; }
   // Of the last write that is done; taking the epoch is one.
   const std::string& sequence() const { return sequence_; }
-  // Of the last write when the last Attach() took the epoch.
-  const std::string& found() const { return found_; }
+  // Whether the last Attach() has found `sequence` as the last write, or nothing after it but
+  // writes of this object.
+  bool HasFound(const std::string& sequence) const { return IsOnlyOurs(sequence, found_); }
   uint64_t cluster() const { return cluster_; }
   // "etcd /fabricd/"
   std::string where() const { return "etcd " + options_.prefix; }
@@ -133,6 +134,8 @@ class SharedRows {
   std::string Key(const char* name) const { return options_.prefix + "control/" + name; }
   std::string PartKey(size_t number) const;
   std::string NextSequence();
+  // No other object has written between `expected` and `last`, as far as was seen.
+  bool IsOnlyOurs(const std::string& expected, const std::string& last) const;
   absl::Status TakeEpoch(const Control& control);
   absl::Status FinishBatch(const Control& control);
   Result WriteLarge(const FlatChanges& changes);
@@ -147,7 +150,9 @@ class SharedRows {
   uint64_t writes_ = 0;
   std::string sequence_;
   int64_t sequence_revision_ = 0;
-  std::string found_;
+  std::string found_;                   // The last write, when the epoch was taken.
+  std::string foreign_;                 // The last write of others that was seen,
+  uint64_t writes_before_foreign_ = 0;  // and how many of this object were before it.
   uint64_t cluster_ = 0;
   bool was_empty_ = false;
   bool is_superseded_ = false;

@@ -15,8 +15,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(NodeAbout, IsReadAsItWasWritten) {
-  const NodeAbout about{"head1 pid 17", "head1:7471", "1.2", "MASTER",
-                        Guid(0x0002c90300a1b2c3), {{"lid.lmc", "00c0ffee"}}};
+  const NodeAbout about{
+      "head1 pid 17",           "head1:7471", "1.2", "MASTER", Guid(0x0002c90300a1b2c3),
+      {{"lid.lmc", "00c0ffee"}}};
   EXPECT_EQ(ReadAbout(AboutText(about)), about);
   EXPECT_EQ(ReadAbout("").name, "");
   EXPECT_EQ(ReadAbout("name x\nhat of a later version\nkey odd\n").name, "x");
@@ -25,7 +26,7 @@ TEST(NodeAbout, IsReadAsItWasWritten) {
 TEST(ConfigDigests, DifferWhereKeysDoThatMustBeEqual) {
   config::Config a, b;
   b.lid.lmc = 1;
-  b.sm.priority = 9;           // A node's own, as are
+  b.sm.priority = 9;            // A node's own, as are
   b.http_listen = "[::]:9471";  // addresses.
   EXPECT_THAT(DifferentKeys(ConfigDigests(a), ConfigDigests(b)), ElementsAre("lid.lmc"));
   EXPECT_THAT(DifferentKeys(ConfigDigests(a), ConfigDigests(a)), IsEmpty());

@@ -83,6 +83,22 @@ TEST_F(EtcdTest, AWriteOfAnOldEpochIsRefusedByEtcd) {
   EXPECT_EQ(Shared().rows.at({"a", "1"}), "z");
 }
 
+// An attempt to open may have taken the epoch and then failed: the copy is not new by that.
+TEST_F(EtcdTest, AnOwnTakeDoesNotHideTheWritesOfAnother) {
+  SharedRows rows(*client_, {kPrefix, "node", "", seconds(60)});
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  ASSERT_EQ(rows.Write({{"row/a/1", "x"}}).outcome, SharedRows::Outcome::kDone);
+  const std::string known = rows.sequence();
+  SharedRows other(*client_, {kPrefix, "other", "", seconds(60)});
+  ASSERT_TRUE(other.Attach(std::nullopt, /*by_force=*/true).ok());
+  ASSERT_EQ(other.Write({{"row/a/1", "y"}}).outcome, SharedRows::Outcome::kDone);
+  ASSERT_TRUE(rows.Attach(std::nullopt, /*by_force=*/true).ok());
+  EXPECT_FALSE(rows.HasFound(known));
+  EXPECT_TRUE(rows.HasFound(other.sequence()));
+  EXPECT_EQ(rows.Attach(known).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(rows.Attach(other.sequence()).ok());
+}
+
 TEST_F(EtcdTest, ALargeWriteOfAnOldEpochChangesNothing) {
   SharedRows old(*client_, {kPrefix, "node", "before", seconds(60)});
   ASSERT_TRUE(old.Attach(std::nullopt).ok());
