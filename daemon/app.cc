@@ -27,7 +27,6 @@
 #include "mad/umad_transport.h"
 #include "sim/fabric/topology.h"
 #include "sim/transport/sim_transport.h"
-#include "store/etcd/epoch.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -43,7 +42,9 @@ telemetry::State CollectorStateOf(const sweep::FabricView& view) {
 // ---- set-up
 
 App::App(const config::Config& config, const RunOptions& run)
-    : config_(config), accept_takeover_(run.accept_takeover), succession_(run.succession) {
+    : config_(config),
+      accept_takeover_(run.accept_takeover),
+      node_(config_, run.succession, [this](auto job) { return state_->Post(std::move(job)); }) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
@@ -63,32 +64,16 @@ absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config,
 }
 
 absl::Status App::Open(const RunOptions& run) {
-  using WhereHeld = StoreOpening::WhereHeld;
-  const bool contends = succession_.contends != Succession::Contends::kNo;
-  StoreOpening how;
-  how.where_held = run.once   ? WhereHeld::kRefuse
-                   : contends ? WhereHeld::kContend
-                              : WhereHeld::kWait;
-  how.contends = succession_.contends;
-  how.continues = succession_.continues;
-  how.yields = succession_.yields;
-  auto state = StateOpener::Open(config_, std::move(how));
+  auto state = StateOpener::Open(config_, node_.Opening(run.once));
   if (!state.ok()) return state.status();
   state_ = *std::move(state);
+  node_.SetStore(state_->shared());
   hosts_ = std::make_unique<HostCache>(state_->host_patterns());
   FABRICD_RETURN_IF_ERROR(OpenFabric());
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
   stored->core.options.takeover.accept = accept_takeover_;
-  stored->core.options.sm.silent_master = succession_.silent_master;
-  const auto* shared = state_->shared();
-  if (shared != nullptr && succession_.read_tables &&
-      (shared->contends() || succession_.trusts_record)) {
-    stored->core.vouched = Vouched(*succession_.read_tables, stored->tables);
-    spdlog::info("tables of {} switches were read, {} are as the master has confirmed",
-                 succession_.read_tables->rows.size(),
-                 stored->core.vouched ? stored->core.vouched->rows.size() : 0);
-  }
+  node_.Complete(stored->core, stored->tables);
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
   FABRICD_RETURN_IF_ERROR(OpenSa(std::move(stored->clients)));
   OpenTelemetry(run.once);
@@ -190,10 +175,7 @@ absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
   if (!recorder.ok()) return recorder.status();
   CoreHost::Links links_of_core{*transport_, state_->store(), state_->thread(), commands_.inbox(),
                                 *publisher_};
-  if (auto* shared = state_->shared())
-    links_of_core.fence.emplace(WriteFence::Witnesses{store::etcd::BootTime,
-                                                      [shared] { return shared->epoch(); },
-                                                      [shared] { return shared->Confirm().ok(); }});
+  links_of_core.fence = node_.Fence();
   core_ = std::make_unique<CoreHost>(inputs, std::move(links_of_core), *std::move(recorder));
   return absl::OkStatus();
 }
@@ -247,9 +229,8 @@ bool App::OnTurn(const sweep::Core& core) {
     exit_code_ = 1;
     return false;
   }
-  if (const std::string why = WhyAgain(); !why.empty()) {
+  if (const std::string why = node_.WhyAgain(*view(), core_->pause()); !why.empty()) {
     spdlog::warn("starting again: {}", why);
-    starts_again_ = true;
     exit_code_ = 1;  // Of one that ends all the same.
     return false;
   }
@@ -257,7 +238,7 @@ bool App::OnTurn(const sweep::Core& core) {
   exit_code_ = progress_->FindEnd(core);
   const Instant now = ProcessClock::Now();
   if (view()->subnet_up) window_.Note(core.statistics().window, now);
-  if (state_->shared() != nullptr) tables_.Look(view(), core.statistics().window, now);
+  node_.Record(view(), core.statistics().window, now);
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   publisher_->Beat();
@@ -265,104 +246,23 @@ bool App::OnTurn(const sweep::Core& core) {
   return !stopping_ && !exit_code_;
 }
 
-std::optional<OtherMaster> App::other_master() const {
-  const auto* shared = state_->shared();
-  const auto owner = shared == nullptr ? std::nullopt : shared->other_owner();
-  if (!owner) return std::nullopt;
-  return OtherMaster{owner->name, owner->endpoint};
-}
-
-// Who starts again reads the shared state, or waits beside the one that has it, or tries to take
-// its place.
-std::string App::WhyAgain() {
-  const auto* shared = state_->shared();
-  if (shared == nullptr) return "";
-  using Contends = Succession::Contends;
-  const sweep::SmStatus sm = view()->sm;
-  successor_ = {};
-  if (shared->other_owner()) {
-    successor_ = {.continues = true, .read_tables = view()->read_tables};
-    if (sm.watched_master == sweep::WatchedMaster::kSilent) {
-      successor_.contends = Contends::kWithSilentOwner;
-      successor_.silent_master = sm.watched_guid;
-      return "the master does not respond";
-    }
-    if (sm.watched_master == sweep::WatchedMaster::kNobody) {
-      successor_.contends = Contends::kWithIdleOwner;
-      return "no subnet manager is to be seen";
-    }
-    successor_.trusts_record = shared->has_owner_resigned();
-    return shared->why_reopen();
-  }
-  has_managed_ = has_managed_ || sm.state == wire::SmState::kMaster;
-  if (const auto pause = core_->pause())
-    return fmt::format(
-        "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
-        "another fabricd may be master",
-        std::chrono::floor<std::chrono::milliseconds>(*pause).count());
-  if (steps_down_) {
-    successor_.yields = true;
-    return "stepping down";
-  }
-  if ((shared->contends() || shared->is_beside_master()) && sm.state == wire::SmState::kStandby)
-    return "another SM is master";
-  // The state may have changed while this fabricd was about to become master: then it tries again.
-  // So does one that was master beside another one, which is master no longer.
-  if (shared->is_beside_master())
-    successor_.contends = Contends::kWithSilentOwner;
-  else if (!has_managed_)
-    successor_ = succession_;
-  successor_.yields = false;
-  return shared->why_reopen();
-}
-
-std::vector<SharingNode> App::sharing_nodes() const {
-  const auto* shared = state_->shared();
-  if (shared == nullptr) return {};
-  return SharingNodes(shared->nodes(), shared->instance());
-}
-
-void App::TellOthers(const sweep::SmStatus& sm) {
-  auto* shared = state_->shared();
-  if (shared == nullptr) return;
-  NodeAbout about = about_;
-  about.state = shared->other_owner() ? SharingNode::kWaiting : std::string(SmStateName(sm.state));
-  about.sm_port = sm.guid;
-  if (about.name.empty()) {
-    about.name = OwnName();
-    about.endpoint = config_.etcd.advertise;
-    about.version = kVersion;
-    about.config = ConfigDigests(config_);
-  }
-  if (about == about_) return;
-  about_ = std::move(about);
-  shared->SetStatement({sm.state == wire::SmState::kMaster, AboutText(about_)});
-}
-
-// A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it: this
-// one gives the epoch back and waits, and the other one takes it.
+// This node gives the epoch back and waits, and the other one takes it.
 void App::PostMastership(MastershipCommand command, MastershipDone done) {
   const auto* step_down = std::get_if<sweep::StepDown>(&command);
   const sweep::SmStatus sm = view()->sm;
-  if (step_down == nullptr || sm.state != wire::SmState::kMaster)
-    return commands_.PostMastership(std::move(command), std::move(done));
-  for (const SharingNode& node : sharing_nodes()) {
-    if (node.is_this || node.state != SharingNode::kWaiting) continue;
-    const auto seen = std::find_if(sm.remote.begin(), sm.remote.end(),
-                                   [&](const auto& each) { return each.guid == node.sm_port; });
-    if (seen == sm.remote.end()) continue;
-    if (!step_down->validate_only) steps_down_ = true;
-    commands_.inbox().Interrupt();
-    return done(absl::OkStatus(), std::make_shared<const sweep::MastershipOutcome>(
-                                      sweep::MastershipOutcome{sm.priority, sm.priority, *seen}));
-  }
-  commands_.PostMastership(std::move(command), std::move(done));
+  const bool steps_down = step_down != nullptr && sm.state == wire::SmState::kMaster;
+  const auto successor = steps_down ? node_.WaitingNode(sm) : std::nullopt;
+  if (!successor) return commands_.PostMastership(std::move(command), std::move(done));
+  if (!step_down->validate_only) node_.StepDown();
+  commands_.inbox().Interrupt();
+  done(absl::OkStatus(), std::make_shared<const sweep::MastershipOutcome>(
+                             sweep::MastershipOutcome{sm.priority, sm.priority, *successor}));
 }
 
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
   state_->SetMaster(view->sm.state == wire::SmState::kMaster);
-  TellOthers(view->sm);
+  node_.TellOthers(view->sm);
   telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view)});
   api_.OnPublished(IsServing(*view));
 }

@@ -38,28 +38,14 @@
 #include "daemon/core/progress_reporter.h"
 #include "daemon/core/view_publisher.h"
 #include "daemon/record/learned_window.h"
-#include "daemon/record/table_record.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/state_opener.h"
-#include "daemon/store/node_about.h"
+#include "daemon/store/shared_node.h"
 #include "daemon/telemetry/telemetry_thread.h"
 #include "daemon/verdicts/verdict_thread.h"
 #include "mad/transport.h"
 
 namespace fabricd::daemon {
-
-// How a start within the process follows the App before it. Where several nodes share the state.
-struct Succession {
-  using Contends = store::etcd::EtcdStoreOptions::Contends;
-  Contends contends = Contends::kNo;  // This fabricd tries to become master.
-  bool continues = false;       // It has waited beside the owner of the shared state until now.
-  bool yields = false;          // It has stepped down.
-  Guid silent_master = Guid();  // sweep::SmOptions
-  // The predecessor has not lost its epoch: its record of tables is true.
-  bool trusts_record = false;
-  // What it has read while it waited; null: nothing.
-  std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
-};
 
 struct RunOptions {
   bool once = false;                 // End when the subnet is up, or cannot come up.
@@ -82,8 +68,8 @@ class App final : public Backend {
   // Stop(). 1: not up, or standby (once only); the port is lost or cannot show IsSM.
   int Run();
   // After Run(): what this App knows is old, and another one is to take its place in this process.
-  bool starts_again() const { return starts_again_ && !stopping_; }
-  Succession successor() const { return successor_; }
+  bool starts_again() const { return node_.starts_again() && !stopping_; }
+  const Succession& successor() const { return node_.successor(); }
   // Any thread, including the signal thread.
   void Stop();
   // Backend.
@@ -124,11 +110,9 @@ class App final : public Backend {
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   std::string recordings() const override;
   absl::Status store_writable() const override { return state_->writable(); }
-  std::optional<OtherMaster> other_master() const override;
-  std::vector<SharingNode> sharing_nodes() const override;
-  int64_t epoch() const override {
-    return state_->shared() == nullptr ? 0 : state_->shared()->epoch();
-  }
+  std::optional<OtherMaster> other_master() const override { return node_.other_master(); }
+  std::vector<SharingNode> sharing_nodes() const override { return node_.nodes(); }
+  int64_t epoch() const override { return node_.epoch(); }
   sim::Control* sim_control() override { return sim_control_; }
 
  private:
@@ -145,15 +129,11 @@ class App final : public Backend {
   void ApplyPartitionsFile(policy::PartitionRequest request);
   void OnTransport(std::span<mad::Incoming> burst);
   bool OnTurn(const sweep::Core& core);
-  std::string WhyAgain();  // Empty: it goes on.
   void OnView(const std::shared_ptr<const sweep::FabricView>& view);
-  void TellOthers(const sweep::SmStatus& sm);
   void ShutDown();
 
   const config::Config config_;  // As started.
   const std::string accept_takeover_;
-  const Succession succession_;
-  NodeAbout about_;  // Of this node, as last told; the core's thread.
   std::unique_ptr<StateOpener> state_;
   std::unique_ptr<mad::Transport> transport_;
   sim::Control* sim_control_ = nullptr;  // Of transport_.
@@ -165,15 +145,11 @@ class App final : public Backend {
   std::unique_ptr<VerdictThread> verdicts_;     // Uses telemetry_, commands_ and the store.
   std::unique_ptr<ViewPublisher> publisher_;    // Uses all above and api_.
   std::unique_ptr<ProgressReporter> progress_;
-  TableRecord tables_{[this](auto job) { return state_->Post(std::move(job)); }};
+  SharedNode node_;  // Uses state_.
   LearnedWindow window_{[this](auto job) { return state_->Post(std::move(job)); }};
   std::unique_ptr<CoreHost> core_;
   std::unique_ptr<ConfigKeeper> keeper_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<bool> steps_down_ = false;
-  bool starts_again_ = false;
-  Succession successor_;      // Of the App after this one.
-  bool has_managed_ = false;  // It has been master.
   std::optional<int> exit_code_;
   ApiServers api_;  // Last: calls use all above.
 };

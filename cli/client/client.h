@@ -124,8 +124,8 @@ class Client {
   }
 
   // A stream of what happens, which goes on where it was when its connection is closed: a daemon
-  // closes each after a while. Of several servers it goes on at the one that is master by then, with
-  // what happens there from then on. Ends as Stream() does, or when nobody answers any more.
+  // closes each after a while. Of several servers it goes on at the one that is master by then,
+  // with what happens there from then on. Ends as Stream() does, or when nobody answers any more.
   template <typename Stub, typename Base, typename Request, typename Response>
   Result Follow(Stub& stub,
                 std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,
@@ -137,15 +137,16 @@ class Client {
     int fruitless = 0;
     for (;;) {
       bool resumable = false;
-      const Result result = StreamUntil(
-          elsewhere ? *elsewhere : stub, method, request, std::function<Result(const Response&)>([&](const Response& piece) {
-            if (const std::string& version = VersionOf(piece); !version.empty()) {
-              request.set_resource_version(version);
-              resumable = true;
-            }
-            return on_piece(piece);
-          }),
-          end);
+      const Result result =
+          StreamUntil(elsewhere ? *elsewhere : stub, method, request,
+                      std::function<Result(const Response&)>([&](const Response& piece) {
+                        if (const std::string& version = VersionOf(piece); !version.empty()) {
+                          request.set_resource_version(version);
+                          resumable = true;
+                        }
+                        return on_piece(piece);
+                      }),
+                      end);
       const bool over = end && std::chrono::system_clock::now() >= *end;
       if (result.code != kUnavailable || over) return result;
       fruitless = resumable ? 0 : fruitless + 1;

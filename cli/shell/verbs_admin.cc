@@ -23,14 +23,14 @@ void AddSmVerbs(Grammar& grammar) {
         ->type_name(kTextValue);
     return std::pair(command, words);
   };
-  const auto [down, told] = add("step-down", "Hand the subnet to the best standby");
-  down->add_option("--request-id", told->options.request_id, "makes it safe to repeat")
+  const auto [down, stepping] = add("step-down", "Hand the subnet to the best standby");
+  down->add_option("--request-id", stepping->options.request_id, "makes it safe to repeat")
       ->type_name(kTextValue);
-  down->add_flag("--for-upgrade", told->options.for_upgrade,
+  down->add_flag("--for-upgrade", stepping->options.for_upgrade,
                  "only to a fabricd that shares the state (store: etcd) and waits");
-  grammar.OnCall(down, {"table", "json", "yaml"}, [&grammar, told = told](Client& client) {
-    told->options.dry_run = told->dry_run == "server";
-    return StepDown(client, grammar.globals(), told->options);
+  grammar.OnCall(down, {"table", "json", "yaml"}, [&grammar, stepping = stepping](Client& client) {
+    stepping->options.dry_run = stepping->dry_run == "server";
+    return StepDown(client, grammar.globals(), stepping->options);
   });
   const auto [priority, set] = add("priority", "Give the daemon another priority");
   priority->add_option("priority", set->priority, "0-15; the higher becomes master")

@@ -100,19 +100,19 @@ void TableRecord::Look(const std::shared_ptr<const sweep::FabricView>& view, uin
     return;
   }
   if (has_failed_->exchange(false)) known_ = Known::kNothing;
-  const bool is_settled = view->sm.Manages() && view->subnet_up && view->plan_stands &&
-                          view->phase == sweep::Phase::kIdle && view->plan != nullptr;
-  if (!is_settled) {
-    settled_ = nullptr;
+  const bool is_calm = view->sm.Manages() && view->subnet_up && view->plan_stands &&
+                       view->phase == sweep::Phase::kIdle && view->plan != nullptr;
+  if (!is_calm) {
+    calm_plan_ = nullptr;
     if (known_ != Known::kNoRecord) TakeBack();
     return;
   }
-  if (settled_ != view->plan) {
-    settled_ = view->plan;
-    settled_at_ = now;
+  if (calm_plan_ != view->plan) {
+    calm_plan_ = view->plan;
+    calm_since_ = now;
   }
   if (known_ == Known::kRecord && recorded_ == view->plan) return;
-  if (now - settled_at_ >= kCalm) Make(*view, window);
+  if (now - calm_since_ >= kCalm) Make(*view, window);
 }
 
 bool TableRecord::Write(std::function<RowChanges()> changes) {

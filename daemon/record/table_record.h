@@ -72,8 +72,8 @@ class TableRecord {
   const Post post_;
   Known known_ = Known::kNothing;
   Plan recorded_;
-  Plan settled_;        // Of the view that was settled last.
-  Instant settled_at_;  // Since then.
+  Plan calm_plan_;      // Of the last view in which nothing was being written.
+  Instant calm_since_;  // Since then.
   std::shared_ptr<Cache> cache_;
   // The store has refused a write: what stands there is not known. Set on the store's thread.
   std::shared_ptr<std::atomic<bool>> has_failed_ = std::make_shared<std::atomic<bool>>(false);

@@ -82,7 +82,7 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
   options.lease = world_.lease;
   options.may_take = [this] { return is_master_; };
   using Contends = store::etcd::EtcdStoreOptions::Contends;
-  options.contends = contends_ ? Contends::kWithSilentOwner : Contends::kNo;
+  options.contends = contends_ ? Contends::kWithUnresponsiveOwner : Contends::kNo;
   options.continues = true;
   options.clock = [this] { return world_.time.now().time_since_epoch() - behind_; };
   options.has_thread = false;

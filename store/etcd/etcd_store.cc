@@ -35,7 +35,7 @@ class EtcdStore final : public NodePart {
         shared_(*client_, {options_.prefix, instance, options_.name, options_.lease,
                            options_.endpoint, options_.clock}),
         epoch_(shared_.epoch()),
-        continues_(options_.continues) {}
+        first_claim_{options_.continues} {}
   ~EtcdStore() override {
     {
       MutexLock lock(wake_mutex_);
@@ -51,8 +51,8 @@ class EtcdStore final : public NodePart {
   absl::Status Open();
 
   absl::StatusOr<Claimed> Claim() override;
-  bool contends() const override { return contends_; }
-  bool is_beside_master() const override { return is_beside_master_; }
+  bool contends() const override { return standing_ == Standing::kContends; }
+  bool is_beside_master() const override { return standing_ == Standing::kBesideMaster; }
   absl::Status Confirm() override { return epoch_.Confirm(); }
   int64_t epoch() const override { return epoch_.revision(); }
   std::string why_reopen() const override {
@@ -110,6 +110,13 @@ class EtcdStore final : public NodePart {
   void CopyIfChanged();
   void WriteCopy();
 
+  enum class Standing : uint8_t {
+    kOwner,         // Of the epoch, or to become it again by an unforced take.
+    kContends,      // Until Claim().
+    kOwesClaim,     // Claim() could not reach etcd: the epoch is taken by force once it can be.
+    kBesideMaster,  // SharedStore::is_beside_master()
+  };
+
   const EtcdStoreOptions options_;
 
   Mutex mutex_;  // Of a write, or of taking the epoch: held while etcd answers.
@@ -120,11 +127,8 @@ class EtcdStore final : public NodePart {
   std::set<std::string> doubtful_ FABRICD_GUARDED_BY(mutex_);  // Keys that etcd may have otherwise.
   std::string last_write_ FABRICD_GUARDED_BY(mutex_);  // The sequence that rows_ stands for.
   FlatChanges uncopied_ FABRICD_GUARDED_BY(mutex_);
-  // Claim() could not reach etcd: the epoch is taken by force once it can be.
-  bool is_claim_owed_ FABRICD_GUARDED_BY(mutex_) = false;
-  bool continues_ FABRICD_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> contends_ = false;
-  std::atomic<bool> is_beside_master_ = false;
+  std::atomic<Standing> standing_ = Standing::kOwner;
+  Claimed first_claim_ FABRICD_GUARDED_BY(mutex_);  // What the first Claim() answers.
   std::atomic<bool> is_superseded_ = false;
 
   mutable Mutex why_mutex_;
@@ -191,7 +195,7 @@ absl::Status EtcdStore::AdoptShared(const Contents& copy, bool is_copy) {
 absl::Status EtcdStore::AdoptOfAnother(const absl::Status& held, const Contents& copy) {
   auto view = SharedRows::ReadView(*client_, options_.prefix);
   if (!view.ok()) return view.status();
-  contends_ = true;
+  standing_ = Standing::kContends;
   ShowNodes(view->nodes);
   Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(held)));
   return Adopt(std::move(view->rows), std::move(view->sequence), copy);
@@ -214,13 +218,13 @@ absl::Status EtcdStore::Adopt(FlatRows rows, std::string sequence, const Content
 // what is there. If it is not, this store has the epoch, and is opened again.
 absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
   MutexLock lock(mutex_);
-  contends_ = false;
-  const bool continues = std::exchange(continues_, false);
-  if (epoch_.Confirm().ok()) return Claimed{continues};
+  standing_ = Standing::kOwner;
+  Claimed claimed = std::exchange(first_claim_, {});
+  if (epoch_.Confirm().ok()) return claimed;
   if (options_.contends == Contends::kWithIdleOwner) {
     const auto view = SharedRows::ReadControl(*client_, options_.prefix);
     if (view.ok() && view->OwnerIsMaster() && view->owner_instance != instance_) {
-      is_beside_master_ = true;
+      standing_ = Standing::kBesideMaster;
       Say(Unavailable("{}: {} is master of another part of the fabric", shared_.where(),
                       view->owner->name));
       return Claimed{};
@@ -229,9 +233,9 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
   absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
   if (absl::IsUnavailable(taken) || absl::IsResourceExhausted(taken)) {
     // Jobs come first: the fabric has elected this SM.
-    is_claim_owed_ = true;
+    standing_ = Standing::kOwesClaim;
     Say(taken);
-    return Claimed{continues};
+    return claimed;
   }
   if (taken.ok() && !shared_.HasFound(last_write_)) {
     is_superseded_ = true;
@@ -242,7 +246,8 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
   }
   Say(taken);
   if (!taken.ok()) return taken;
-  return Claimed{continues || shared_.took_from_another()};
+  claimed.continues |= shared_.took_from_another();
+  return claimed;
 }
 
 // ---- writes
@@ -329,14 +334,15 @@ absl::Status EtcdStore::Reattach() {
   if (is_superseded_) return writable();
   if (IsBroken(Breakage::kEpochNeverTaken)) return Unavailable("not taken, deliberately");
   const bool may_take = !options_.may_take || options_.may_take();
-  const absl::Status attached =
-      may_take ? shared_.Attach(last_write_, is_claim_owed_) : shared_.Inspect(last_write_);
+  const absl::Status attached = may_take
+                                    ? shared_.Attach(last_write_, standing_ == Standing::kOwesClaim)
+                                    : shared_.Inspect(last_write_);
   is_superseded_ = shared_.is_superseded();
   FABRICD_RETURN_IF_ERROR(attached);
   if (!may_take)
     return Unavailable("{}: the epoch is not held, and this fabricd is not the master",
                        shared_.where());
-  is_claim_owed_ = false;
+  standing_ = Standing::kOwner;
   return WriteDoubtful();
 }
 
@@ -390,7 +396,7 @@ void EtcdStore::Run() {
 void EtcdStore::Turn() {
   CopyIfChanged();
   presence_.Turn();
-  if (contends_ || options_.clock() - looked_ < options_.retry) return;
+  if (contends() || options_.clock() - looked_ < options_.retry) return;
   Look();
   looked_ = options_.clock();
 }
@@ -399,7 +405,7 @@ void EtcdStore::Look() {
   const auto view = SharedRows::ReadControl(*client_, options_.prefix);
   if (absl::IsUnavailable(view.status())) return Say(view.status());
   if (view.ok()) ShowNodes(view->nodes);
-  if (is_beside_master_) return LookAtMaster(view);
+  if (is_beside_master()) return LookAtMaster(view);
   const int64_t held = epoch_.revision();
   if (held != 0 && view.ok() && view->epoch != held) epoch_.Forget();
   const absl::Status alive = epoch_.KeepAlive();

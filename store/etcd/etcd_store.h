@@ -43,7 +43,7 @@ struct EtcdStoreOptions {
   // an owner that does not respond on the fabric; or from one that says itself that it is not
   // master. Where it says that it is, of a part of the fabric that cannot be seen from here,
   // Claim() is granted without the epoch: routing goes on, and changes are refused.
-  enum class Contends : uint8_t { kNo, kWithSilentOwner, kWithIdleOwner };
+  enum class Contends : uint8_t { kNo, kWithUnresponsiveOwner, kWithIdleOwner };
   Contends contends = Contends::kNo;
   // The epoch of another fabricd has ended just now: what it knew is all in etcd.
   bool continues = false;

@@ -127,9 +127,9 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
   auto control = ControlOf(read->kvs, options_.prefix);
   if (!control.ok()) return control.status();
   cluster_ = read->cluster;
-  was_empty_ = control->schema.mod_revision == 0;
+  taken_.was_empty = control->schema.mod_revision == 0;
   const std::string& last = control->sequence.value;
-  if (expected && was_empty_ && !expected->empty())
+  if (expected && taken_.was_empty && !expected->empty())
     return FailedPrecondition("{}: it is empty, and was not before: etcd has lost its data",
                               where());
   if (!IsOf(last, handle_)) {
@@ -142,7 +142,7 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
   }
   const bool is_of_another =
       control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance;
-  took_from_another_ = is_of_another && by_force;
+  taken_.from_another = is_of_another && by_force;
   if (is_of_another && !by_force) {
     is_superseded_ = expected.has_value();
     return MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd uses it: {}", where(),

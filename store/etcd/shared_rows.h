@@ -67,9 +67,9 @@ class SharedRows {
   // Another instance holds the epoch, or has had it since this object has read. For good.
   bool is_superseded() const { return is_superseded_; }
   // The last Attach() has taken it from another instance.
-  bool took_from_another() const { return took_from_another_; }
+  bool took_from_another() const { return taken_.from_another; }
   // Whether there was anything below the prefix when the epoch was taken.
-  bool was_empty() const { return was_empty_; }
+  bool was_empty() const { return taken_.was_empty; }
 
   absl::StatusOr<FlatRows> Load();
 
@@ -154,9 +154,12 @@ class SharedRows {
   std::string foreign_;                 // The last write of others that was seen,
   uint64_t writes_before_foreign_ = 0;  // and how many of this object were before it.
   uint64_t cluster_ = 0;
-  bool was_empty_ = false;
+  struct Taken {
+    bool was_empty = false;
+    bool from_another = false;  // Instance.
+  };
+  Taken taken_;  // By the last Attach().
   bool is_superseded_ = false;
-  bool took_from_another_ = false;
   bool is_batch_void_ = false;  // A batch of ours may be committed, and was reported as failed.
 };
 

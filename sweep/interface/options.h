@@ -31,7 +31,7 @@ struct SmOptions {
   bool shares_state = false;
   // The port of a master that has just not responded to the polls of a reader with this state; 0:
   // none. Discovery asks it once more, quickly, and nobody asks it again before this SM rises.
-  Guid silent_master;
+  Guid unresponsive_master;
   uint64_t gid_prefix = 0xFE80000000000000;
   MKey m_key;
   uint16_t m_key_lease_period = 0;  // seconds

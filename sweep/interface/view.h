@@ -54,8 +54,8 @@ struct RemoteSm {
 enum class WatchedMaster : uint8_t {
   kUnknown,  // None was seen yet.
   kThere,
-  kSilent,  // The one that was seen does not respond, or is master no longer.
-  kNobody,  // No SM was found, sweep after sweep.
+  kUnresponsive,  // The one that was seen does not respond, or is master no longer.
+  kNone,          // No SM was found, sweep after sweep.
 };
 
 struct SmStatus {

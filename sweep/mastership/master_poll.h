@@ -43,19 +43,25 @@ class MasterPoll {
   void NoteAnswered() { missed_ = 0; }
   // The SM responds that nothing has changed. True: this was too often.
   bool NoteUnchanged() { return ++unchanged_ >= kMostUnchanged; }
+  // The SM did not respond to a handover. True: so many in a row were lost that this SM stays
+  // master.
+  bool NoteLostHandover() { return ++lost_handovers_ > kMostLostHandovers; }
+  void ForgetLostHandovers() { lost_handovers_ = 0; }
   Instant next() const { return next_; }
 
  private:
   // After so many polls the lower master is discovered again, because something else may have
   // changed.
   static constexpr uint32_t kMostUnchanged = 10;
+  static constexpr uint32_t kMostLostHandovers = 3;
 
   const SmOptions& options_;
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
   const mad::RequestContext context_;
-  uint32_t missed_ = 0;     // In a row.
-  uint32_t unchanged_ = 0;  // In a row.
+  uint32_t missed_ = 0;          // In a row.
+  uint32_t unchanged_ = 0;       // In a row.
+  uint32_t lost_handovers_ = 0;  // In a row.
   bool out_ = false;
   Instant next_ = kNever;
 };

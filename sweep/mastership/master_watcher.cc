@@ -15,8 +15,8 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   }
   sweeps_without_sm_ = watched != nullptr ? 0 : sweeps_without_sm_ + 1;
   const bool is_master = watched != nullptr && watched->state == wire::SmState::kMaster;
-  if (!is_master && state_ == WatchedMaster::kThere) return Set(WatchedMaster::kSilent);
-  if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNobody);
+  if (!is_master && state_ == WatchedMaster::kThere) return Set(WatchedMaster::kUnresponsive);
+  if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNone);
   if (watched == nullptr) return false;
   watched_ = *watched;
   next_ = now;
@@ -25,11 +25,11 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
 
 bool MasterWatcher::OnCompletion(const mad::Completion& completion) {
   is_out_ = false;
-  if (!IsOk(completion)) return Set(WatchedMaster::kSilent);
+  if (!IsOk(completion)) return Set(WatchedMaster::kUnresponsive);
   if (wire::SmInfo::Decode(completion.response.data).state == wire::SmState::kMaster)
     return Set(WatchedMaster::kThere);
-  if (state_ == WatchedMaster::kThere) return Set(WatchedMaster::kSilent);
-  return ++polls_without_master_ >= kMostWithoutMaster && Set(WatchedMaster::kNobody);
+  if (state_ == WatchedMaster::kThere) return Set(WatchedMaster::kUnresponsive);
+  return ++polls_without_master_ >= kMostWithoutMaster && Set(WatchedMaster::kNone);
 }
 
 void MasterWatcher::OnTimer(Instant now) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterWatcher: watches the master of the subnet for an SM that only reads and shares the durable
 // state of that master. It polls the master's SMInfo, during sweeps too, and notices when the
-// master does not respond or is master no longer. An SM that is not master yet is watched too: the epoch
-// of the state may change hands before the mastership does. What follows is the shell's decision.
+// master does not respond or is master no longer. An SM that is not master yet is watched too: the
+// epoch of the state may change hands before the mastership does. What follows is the shell's
+// decision.
 //
 // One poll without a response is enough: its eight attempts take 1.2 s. Before anything follows,
 // discovery makes eight more. All 16 must be lost: at 5 % loss each way not once in a million years
@@ -38,7 +39,7 @@ class MasterWatcher {
   void OnTimer(Instant now);
   Instant NextDeadline() const { return next_; }
 
-  // kSilent and kNobody stay for good.
+  // kUnresponsive and kNone stay for good.
   WatchedMaster state() const { return state_; }
   Guid guid() const { return watched_ ? watched_->guid : Guid(); }  // 0: none was seen.
 
@@ -52,7 +53,7 @@ class MasterWatcher {
 
   bool Set(WatchedMaster state);
   bool is_over() const {
-    return state_ == WatchedMaster::kSilent || state_ == WatchedMaster::kNobody;
+    return state_ == WatchedMaster::kUnresponsive || state_ == WatchedMaster::kNone;
   }
 
   const DeviceTable& devices_;

@@ -15,8 +15,6 @@ namespace {
 using wire::SmState;
 using Order = Mastership::Order;
 
-// After so many lost handovers this SM stays master.
-constexpr uint32_t kMostLostHandovers = 3;
 // An SM that is not master is polled this often while this SM stands by for it, however long the
 // configured interval is.
 constexpr Duration kPollOfNoMaster = std::chrono::milliseconds(500);
@@ -36,13 +34,13 @@ Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
       local_port_(local),
       devices_(devices),
       engine_(engine),
-      questions_(questions),
       effects_(effects),
       priority_(options.sm.priority),
       checks_(devices, engine, ContextOf(Ask::kCheck)),
       watch_(devices, engine, ContextOf(Ask::kWatch)),
       proof_(devices, engine, ContextOf(Ask::kProof)),
       watcher_(devices, engine, ContextOf(Ask::kWatchMaster)),
+      claim_(questions),
       poll_(options.sm, devices, engine, ContextOf(Ask::kPoll)),
       notice_(devices, engine, ContextOf(Ask::kOwnPort)) {}
 
@@ -58,8 +56,7 @@ void Mastership::SetState(SmState state) {
       fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
   state_ = state;
   if (IsMaster()) return;
-  claim_.reset();
-  was_given_ = false;
+  claim_.End();
 }
 
 wire::SmInfo Mastership::Own() const {
@@ -168,7 +165,7 @@ Order Mastership::OnHandoverRequest(Guid from) {
   const bool rises = !IsMaster();
   order.rose = rises && !options_.sm.shares_state;
   SetState(SmState::kMaster);
-  was_given_ = was_given_ || (rises && options_.sm.shares_state);
+  if (rises && options_.sm.shares_state) claim_.OnGiven();
   return order;
 }
 
@@ -240,7 +237,7 @@ void Mastership::OnSweepStart() {
   watch_.OnSweepStart();
   watched_.reset();
   poll_.Stop();
-  questions_.Drop<ClaimMastership>();
+  claim_.Cancel();
   step_down_.OnSweepStart();
 }
 
@@ -268,18 +265,18 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
   }
   const ElectionVerdict verdict = ElectNow(now);
   if (!Rises(verdict) ||
-      !checks_.Start(others_, WithoutSilentMaster(unread), local_port_.port_guid, *snapshot_))
+      !checks_.Start(others_, WithoutUnresponsiveMaster(unread), local_port_.port_guid, *snapshot_))
     return Follow(verdict, now);
   return checks_.done() ? FinishCheck(now) : Order();
 }
 
 // Discovery has just asked it for the last time.
-std::vector<Unread> Mastership::WithoutSilentMaster(std::vector<Unread> unread) const {
-  const Guid silent = options_.sm.silent_master;
+std::vector<Unread> Mastership::WithoutUnresponsiveMaster(std::vector<Unread> unread) const {
+  const Guid unresponsive = options_.sm.unresponsive_master;
   std::erase_if(unread, [&](const Unread& each) {
     const fabric::Port* port = snapshot_->port(each.port);
-    return silent && each.attribute == wire::AttributeId::kSmInfo && port != nullptr &&
-           port->guid == silent;
+    return unresponsive && each.attribute == wire::AttributeId::kSmInfo && port != nullptr &&
+           port->guid == unresponsive;
   });
   return unread;
 }
@@ -320,7 +317,7 @@ PortRef Mastership::FindPort(Guid port_guid) const {
 
 // Also a master by handover, whose state this SM shares with nobody who has handed over.
 bool Mastership::MustClaim(const ElectionVerdict& verdict) const {
-  return options_.sm.shares_state && !claim_ &&
+  return options_.sm.shares_state && !claim_.is_granted() &&
          (Rises(verdict) || (IsMaster() && verdict.kind == ElectionVerdict::Kind::kMaster));
 }
 
@@ -328,7 +325,7 @@ Order Mastership::OnClaimed(const MastershipClaimed& claimed, Instant now) {
   if (!claimed.status.ok())
     return {Order::Kind::kGiveUp,
             fmt::format("this SM may not be master: {}", Message(claimed.status))};
-  claim_ = claimed;
+  claim_.OnGranted(claimed);
   const ElectionVerdict verdict = ElectNow(now);
   // As after a check: requests of other SMs may have arrived meanwhile.
   if (Rises(verdict) && checks_.StartAgain(others_, local_port_.port_guid, *snapshot_))
@@ -339,13 +336,13 @@ Order Mastership::OnClaimed(const MastershipClaimed& claimed, Instant now) {
 Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
   Order order;
   if (MustClaim(verdict)) {
-    questions_.Ask(ClaimMastership{});
+    claim_.Ask();
     return order;
   }
-  const bool was_given = std::exchange(was_given_, false) && IsMaster();
+  const bool was_given = claim_.TakeGiven() && IsMaster();
   if (Rises(verdict) || was_given) {
     order.rose = order.tables_unknown = true;
-    order.continues = claim_ && claim_->continues;
+    order.continues = claim_.continues();
     checks_.OnDecided();
     SetState(SmState::kMaster);
   }
@@ -374,7 +371,7 @@ Order Mastership::StandBy(const RemoteSm& other, Instant now) {
   watch_.Stop();
   checks_.Stop();
   checks_.OnDecided();
-  lost_handovers_ = 0;
+  poll_.ForgetLostHandovers();
   watched_ = other;
   poll_.Stop();
   poll_.Start(now + options_.sm.polling_timeout);
@@ -479,9 +476,9 @@ Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant no
   // If only the response was lost, the other SM is master now: sweep again before continuing as
   // master.
   const bool lost = completion.outcome != mad::Completion::Outcome::kResponse;
-  if (lost && ++lost_handovers_ <= kMostLostHandovers)
+  if (lost && !poll_.NoteLostHandover())
     return Sweep(fmt::format("SM {} did not answer the handover", other.guid));
-  lost_handovers_ = 0;
+  poll_.ForgetLostHandovers();
   // The other SM was too busy. Resetting its state makes the next SMInfo a change. Otherwise both
   // would stay masters.
   if (!lost && (completion.status & wire::kStatusBusy) != 0) {

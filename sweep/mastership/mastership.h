@@ -21,6 +21,7 @@
 #include "sweep/mastership/key_proof.h"
 #include "sweep/mastership/master_poll.h"
 #include "sweep/mastership/master_watcher.h"
+#include "sweep/mastership/mastership_claim.h"
 #include "sweep/mastership/pre_master_checks.h"
 #include "sweep/mastership/priority_notice.h"
 #include "sweep/mastership/sm_watch.h"
@@ -125,7 +126,7 @@ class Mastership {
   Order OnControl(const wire::SmInfo& sender, wire::SmControl control, wire::SmState next,
                   Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
-  std::vector<Unread> WithoutSilentMaster(std::vector<Unread> unread) const;
+  std::vector<Unread> WithoutUnresponsiveMaster(std::vector<Unread> unread) const;
   bool Rises(const ElectionVerdict& verdict) const;
   bool MustClaim(const ElectionVerdict& verdict) const;
   Order FinishCheck(Instant now);
@@ -150,7 +151,6 @@ class Mastership {
   const mad::LocalPort& local_port_;
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
-  OpenQuestions& questions_;
   Effects& effects_;
 
   wire::SmState state_ = wire::SmState::kNotActive;
@@ -165,12 +165,10 @@ class Mastership {
   SmWatch watch_;
   KeyProof proof_;
   MasterWatcher watcher_;
-  std::optional<MastershipClaimed> claim_;  // Of this mastership.
-  bool was_given_ = false;                  // By a handover, and not claimed yet.
+  MastershipClaim claim_;
   SweepBudget budget_;
-  uint32_t lost_handovers_ = 0;  // In a row, without a response.
-  MasterPoll poll_;              // Polls watched_.
-  StandbyPatience patience_;     // Used while watched_ is set.
+  MasterPoll poll_;           // Polls watched_.
+  StandbyPatience patience_;  // Used while watched_ is set.
   PriorityNotice notice_;
   StepDownBook step_down_;
 };

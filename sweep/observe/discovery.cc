@@ -17,7 +17,7 @@ constexpr uint8_t kFrontier = 1;  // What the next hop needs.
 constexpr uint8_t kDetail = 2;
 
 // Of the SMInfo request to a master that has just not responded to polls (MasterWatcher).
-constexpr mad::Pace kLastLook{std::chrono::milliseconds(50), 7};
+constexpr mad::Pace kAskAgain{std::chrono::milliseconds(50), 7};
 
 }  // namespace
 
@@ -382,9 +382,9 @@ void Discovery::OnPortInfo(PortRef port, const mad::Completion& completion, Inst
 
 void Discovery::AskSmInfo(PortRef port) {
   mad::SmpRequest request = ground_.devices.Get(port, wire::AttributeId::kSmInfo, 0);
-  const Guid silent = ground_.options.sm.silent_master;
+  const Guid unresponsive = ground_.options.sm.unresponsive_master;
   const fabric::Node& node = *ground_.builder.node(port.node);
-  if (silent && node.port(port.port).guid == silent) request.pace = kLastLook;
+  if (unresponsive && node.port(port.port).guid == unresponsive) request.pace = kAskAgain;
   Submit(std::move(request), Ask::kSmInfo, port, kDetail);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managers that share their durable state: the right to be master, a master that is silent, and
-// clients that need not register again.
+// Managers that share their durable state: the right to be master, a master that does not respond,
+// and clients that need not register again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,20 +93,20 @@ TEST_F(CoreClaim, NothingIsWrittenUntilTheClaimIsGranted) {
   EXPECT_TRUE(harness_.RunUntilUp(sm)) << LogOf(manager(sm));
 }
 
-TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsSilent) {
+TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsUnresponsive) {
   const size_t first = Add("node0001 mlx5_0");
   const size_t second = Add("node0002 mlx5_0", SmMode::kStandby);
   harness_.Start(first);
   ASSERT_TRUE(harness_.RunUntilUp(first));
   harness_.Start(second);
-  const auto is_silent = [&] {
+  const auto is_unresponsive = [&] {
     const auto& view = manager(second).view;
-    return view != nullptr && view->sm.watched_master == sweep::WatchedMaster::kSilent;
+    return view != nullptr && view->sm.watched_master == sweep::WatchedMaster::kUnresponsive;
   };
   // Its own sweeps do not make it doubt.
-  EXPECT_FALSE(harness_.RunUntil(is_silent, seconds(200)));
+  EXPECT_FALSE(harness_.RunUntil(is_unresponsive, seconds(200)));
   harness_.Kill(first);
-  EXPECT_TRUE(harness_.RunUntil(is_silent, seconds(3)));
+  EXPECT_TRUE(harness_.RunUntil(is_unresponsive, seconds(3)));
 }
 
 TEST_F(CoreClaim, AReaderWatchesOneThatIsAboutToBecomeMaster) {
@@ -124,19 +124,19 @@ TEST_F(CoreClaim, AReaderWatchesOneThatIsAboutToBecomeMaster) {
   const auto watched = [&] { return manager(second).view->sm.watched_master; };
   ASSERT_EQ(watched(), sweep::WatchedMaster::kThere);
   harness_.Kill(first);
-  EXPECT_TRUE(
-      harness_.RunUntil([&] { return watched() == sweep::WatchedMaster::kSilent; }, seconds(3)));
+  EXPECT_TRUE(harness_.RunUntil([&] { return watched() == sweep::WatchedMaster::kUnresponsive; },
+                                seconds(3)));
 }
 
 TEST_F(CoreClaim, AReaderWithoutAnySmInSightWaitsForASecondSweep) {
   const size_t sm = Add("node0002 mlx5_0", SmMode::kStandby);
   harness_.Start(sm);
-  const auto nobody_is = [&] {
+  const auto none_is = [&] {
     return manager(sm).view != nullptr &&
-           manager(sm).view->sm.watched_master == sweep::WatchedMaster::kNobody;
+           manager(sm).view->sm.watched_master == sweep::WatchedMaster::kNone;
   };
-  EXPECT_FALSE(harness_.RunUntil(nobody_is, seconds(30)));
-  EXPECT_TRUE(harness_.RunUntil(nobody_is, seconds(60)));
+  EXPECT_FALSE(harness_.RunUntil(none_is, seconds(30)));
+  EXPECT_TRUE(harness_.RunUntil(none_is, seconds(60)));
 }
 
 TEST_F(CoreClaim, ClientsOfAPredecessorWithTheSameStateNeedNotRegisterAgain) {
@@ -205,7 +205,7 @@ TEST_F(CoreClaimTables, AreReadWhereAnotherSubnetManagerWasMaster) {
   EXPECT_GT(TableGets(), 0u);
 }
 
-TEST_F(CoreClaimTables, OfSwitchesThatNobodyVouchesForAreRead) {
+TEST_F(CoreClaimTables, OfSwitchesWithoutARecordAreRead) {
   Read();
   auto some = std::make_shared<sweep::SwitchTables>(*vouched_);
   some->rows.erase(some->rows.begin());

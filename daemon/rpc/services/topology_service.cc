@@ -317,7 +317,7 @@ grpc::ServerUnaryReactor* TopologyService::GetSm(Context* context, const pb::Get
       problem->set_subject("store");
       problem->set_message(daemon::StoreWatch::Refusal(writable));
     }
-    response->set_epoch(backend_.epoch());
+    response->set_epoch(static_cast<uint64_t>(backend_.epoch()));
     for (const daemon::SharingNode& node : backend_.sharing_nodes()) AddSharingNode(node, response);
     return absl::OkStatus();
   });

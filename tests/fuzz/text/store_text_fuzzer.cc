@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "store/etcd/batch_text.h"
+#include "store/etcd/presence.h"
 #include "store/hold_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -25,6 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (store::ParsePorts(text, ports)) {
     FABRICD_CHECK(store::ParsePorts(store::PortsText(ports), same_ports) && same_ports == ports);
   }
+  const store::etcd::NodeStatement statement = store::etcd::ReadStatement(text);
+  FABRICD_CHECK(store::etcd::ReadStatement(StatementText(statement)) == statement);
   store::FlatChanges changes, same_changes;
   if (store::etcd::DecodeChanges(text, changes)) {
     for (const std::string& part : store::etcd::EncodeChanges(changes, 64)) {

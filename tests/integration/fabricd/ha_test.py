@@ -170,7 +170,7 @@ class Nodes(Shared):
         watch = self.start([os.path.join(self.head1.bin, "fabricctl"), "--server", both, "events",
                             "--watch"])
         lines = ibsim.Lines(watch)
-        self.head1.ctl("uncordon", host, "--reason", "test")
+        self.head1.ctl("uncordon", host)
         lines.wait_for(host)
         self.head1.kill()
         lines.wait_for("going on at unix:" + self.head2.socket)

@@ -21,7 +21,7 @@ class ClaimTest : public EtcdTest {
     return store;
   }
 
-  EtcdStoreOptions::Contends contends_ = EtcdStoreOptions::Contends::kWithSilentOwner;
+  EtcdStoreOptions::Contends contends_ = EtcdStoreOptions::Contends::kWithUnresponsiveOwner;
 };
 
 TEST_F(ClaimTest, AContenderReadsAndDoesNotWriteUntilItsClaim) {
@@ -38,7 +38,7 @@ TEST_F(ClaimTest, AContenderReadsAndDoesNotWriteUntilItsClaim) {
   EXPECT_TRUE(owner->PutLids({Record(3, 12)}).ok());
 }
 
-TEST_F(ClaimTest, AClaimTakesTheEpochOfALivingOwner) {
+TEST_F(ClaimTest, AClaimTakesTheEpochOfAnOwnerThatIsAlive) {
   const auto owner = MustOpen(head1_);
   ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
   const auto contender = Contend();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sweep/interface/switch_tables.h"
 #include "tests/unit/sweep/small_fabric.h"
 
 namespace fabricd::sweep {
@@ -66,6 +67,41 @@ class AppliedStateTest : public testing::Test {
   const PortRef leaf_{switch_, PortNum(1)}, host_ = fabric_.Host(0);
   const VlTable map_{{switch_, PortNum(0)}, VlTable::Kind::kMap, 0x0102};
 };
+
+// ---- what a predecessor has confirmed
+
+TEST_F(AppliedStateTest, VouchedTablesAreAppliedOnceAndOnlyWhereThePredecessorIsContinued) {
+  const auto snapshot = fabric_.builder.Build();
+  auto tables = std::make_shared<SwitchTables>();
+  tables->rows.emplace(snapshot->node(switch_)->guid(), routing::Row(128, 3));
+  state_.SetVouched(tables);
+  state_.TakeVouched(/*continues=*/false, *snapshot);
+  EXPECT_TRUE(state_.IsUntouched(switch_));
+  state_.TakeVouched(/*continues=*/true, *snapshot);
+  EXPECT_TRUE(state_.IsUntouched(switch_)) << "it was for the first mastership";
+
+  state_.SetVouched(tables);
+  state_.TakeVouched(/*continues=*/true, *snapshot);
+  EXPECT_TRUE(state_.Lft(switch_).KnowsAll());
+  EXPECT_EQ(state_.Lft(switch_).row()[5], 3);
+  EXPECT_EQ(state_.adaptive_routing().Of(switch_), AdaptiveRouting::State::kNone);
+  EXPECT_TRUE(state_.IsUntouched(fabric_.switches[1])) << "nobody vouches for it";
+}
+
+TEST_F(AppliedStateTest, TablesCountAsReadWhereEachBlockInUseIsKnown) {
+  wire::SwitchInfo info;
+  info.linear_fdb_top = 100;
+  fabric_.builder.SetSwitchInfo(switch_, info);
+  const auto snapshot = fabric_.builder.Build();
+  state_.Lft(switch_).Confirm(0, Filled(1));
+  EXPECT_THAT(state_.ReadLfts(*snapshot).rows, IsEmpty());
+  state_.Lft(switch_).Confirm(1, Filled(2));
+  const SwitchTables read = state_.ReadLfts(*snapshot);
+  ASSERT_THAT(read.rows, SizeIs(1));
+  EXPECT_EQ(read.bytes(), 128u);
+  state_.Lft(switch_).Distrust();
+  EXPECT_THAT(state_.ReadLfts(*snapshot).rows, IsEmpty());
+}
 
 // ---- what ends knowledge
 

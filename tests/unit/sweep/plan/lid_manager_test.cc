@@ -59,7 +59,27 @@ TEST_F(LidManagerTest, NewAssignmentsAreDurableOnlyOnceTheirWriteIsConfirmed) {
   EXPECT_FALSE(lids.IsAwaited());
 }
 
+TEST_F(LidManagerTest, LidsThatCouldNotBeStoredAreWithheldUntilTheNextUpdate) {
+  SmallFabric two(2), three(3);
+  LidManager lids(options_, questions_, {});
+  lids.Update(two.builder.Build(), problems_);
+  Store(lids, TakeWrite(lids), absl::OkStatus());
+  const size_t before = lids.table()->port_count();
+  lids.Update(three.builder.Build(), problems_);
+  EXPECT_GT(lids.table()->port_count(), before);
+  Store(lids, TakeWrite(lids), absl::UnavailableError("etcd is away"));
+  EXPECT_TRUE(lids.IsDurable());
+  EXPECT_EQ(lids.table()->port_count(), before);
+  EXPECT_THAT(problems_.List(), testing::Contains(Field(&Problem::kind, ProblemKind::kNoLid)));
+  lids.Update(three.builder.Build(), problems_);
+  EXPECT_FALSE(lids.IsDurable());
+  Store(lids, TakeWrite(lids), absl::OkStatus());
+  EXPECT_TRUE(lids.IsDurable());
+  EXPECT_GT(lids.table()->port_count(), before);
+}
+
 TEST_F(LidManagerTest, RecordsOfAFailedWriteArePartOfTheNext) {
+  own_ = Guid(0x10);
   SmallFabric two(2);
   LidManager lids(options_, questions_, {});
   lids.Update(two.builder.Build(), problems_);

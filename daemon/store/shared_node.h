@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedNode: this node among those that share the durable state (docs/HA.md). It decides when
+// fabricd starts again within its process, and how: beside the master, or to take its place; it
+// tells the other nodes of this one, and keeps the record of tables. Without a shared store it does
+// nothing. The core's thread, unless stated otherwise.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "daemon/base/other_master.h"
+#include "daemon/base/sharing_node.h"
+#include "daemon/core/write_fence.h"
+#include "daemon/record/table_record.h"
+#include "daemon/store/node_about.h"
+#include "daemon/store/store_opening.h"
+#include "shell/core_inputs.h"
+#include "sweep/interface/view.h"
+
+namespace fabricd::daemon {
+
+// How a start within the process follows the one before.
+struct Succession {
+  using Contends = store::etcd::EtcdStoreOptions::Contends;
+  Contends contends = Contends::kNo;  // This fabricd tries to become master.
+  bool continues = false;  // It has waited beside the owner of the shared state until now.
+  bool yields = false;     // It has stepped down.
+  // The predecessor has not lost its epoch: its record of tables is true.
+  bool trusts_record = false;
+  Guid unresponsive_master = Guid();  // sweep::SmOptions
+  // What it has read while it waited; null: nothing.
+  std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
+};
+
+class SharedNode {
+ public:
+  // `config` must outlive this. `post`: TableRecord.
+  SharedNode(const config::Config& config, Succession succession, TableRecord::Post post)
+      : config_(config), succession_(std::move(succession)), tables_(std::move(post)) {}
+
+  // How to open the store. `once`: end where another fabricd has the epoch.
+  StoreOpening Opening(bool once) const;
+  // Null: the store is of this node alone. It must outlive this.
+  void SetStore(store::etcd::SharedStore* shared) { shared_ = shared; }
+  // What this start knows of the predecessor.
+  void Complete(shell::CoreInputs& inputs, const RecordedTables& recorded) const;
+  std::optional<WriteFence::Witnesses> Fence() const;
+
+  // Call after each turn. Returns why fabricd has to start again, with successor(); empty: it goes
+  // on. `pause`: CoreHost::pause().
+  std::string WhyAgain(const sweep::FabricView& view, std::optional<WriteFence::Time> pause);
+  bool starts_again() const { return starts_again_; }  // WhyAgain() has said why.
+  const Succession& successor() const { return successor_; }
+  // Call after each turn. `window`: in SMPs.
+  void Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window, Instant now);
+  // Another view was published.
+  void TellOthers(const sweep::SmStatus& sm);
+
+  // Any thread from here on.
+  // The waiting node that a master can give the subnet to; nullopt: there is none on the fabric.
+  std::optional<sweep::RemoteSm> WaitingNode(const sweep::SmStatus& sm) const;
+  // WhyAgain() is asked soon.
+  void StepDown() { steps_down_ = true; }
+  std::vector<SharingNode> nodes() const;
+  std::optional<OtherMaster> other_master() const;
+  int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
+
+ private:
+  std::string Why(const sweep::FabricView& view, std::optional<WriteFence::Time> pause);
+  std::string WhyToStopWaiting(const sweep::FabricView& view);
+
+  const config::Config& config_;
+  const Succession succession_;
+  TableRecord tables_;
+  store::etcd::SharedStore* shared_ = nullptr;
+  NodeAbout about_;  // As last said.
+  std::atomic<bool> steps_down_ = false;
+  bool has_managed_ = false;  // It has been master.
+  bool starts_again_ = false;
+  Succession successor_;
+};
+
+}  // namespace fabricd::daemon
