@@ -135,6 +135,62 @@ TEST_F(EtcdTest, TheNextOwnerFinishesACommittedWrite) {
               IsEmpty());
 }
 
+// The client of a process that dies at a large write's commit, just after an attempt of before has
+// arrived late: the one that deleted the parts of the write before.
+class LateClient final : public Client {
+ public:
+  explicit LateClient(Client& real) : real_(real) {}
+  bool dies_at_commit = false;
+
+  absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
+    return real_.Range(request);
+  }
+  absl::StatusOr<int64_t> Put(const std::string& key, const std::string& value,
+                              int64_t lease) override {
+    return real_.Put(key, value, lease);
+  }
+  absl::StatusOr<int64_t> DeleteRange(const std::string& key, const std::string& end) override {
+    return real_.DeleteRange(key, end);
+  }
+  absl::StatusOr<TransactionResult> Commit(const Transaction& transaction) override {
+    if (is_dead_) return absl::UnavailableError("dead");
+    bool is_commit = false;
+    for (const Change& change : transaction.changes) {
+      if (!change.key.ends_with("control/commit")) continue;
+      is_commit = !change.is_delete;
+      if (change.is_delete) deletion_ = transaction;
+    }
+    if (!is_commit || !dies_at_commit) return real_.Commit(transaction);
+    EXPECT_TRUE(real_.Commit(deletion_).ok());
+    is_dead_ = true;
+    return real_.Commit(transaction);
+  }
+  absl::StatusOr<Lease> GrantLease(seconds ttl) override { return real_.GrantLease(ttl); }
+  absl::StatusOr<seconds> KeepAlive(int64_t lease) override { return real_.KeepAlive(lease); }
+  absl::Status RevokeLease(int64_t lease) override { return real_.RevokeLease(lease); }
+  absl::StatusOr<MemberStatus> Status() override { return real_.Status(); }
+  std::unique_ptr<Watch> StartWatch(WatchRequest request, WatchHandler& handler) override {
+    return real_.StartWatch(std::move(request), handler);
+  }
+
+ private:
+  Client& real_;
+  Transaction deletion_;
+  bool is_dead_ = false;
+};
+
+TEST_F(EtcdTest, ALateDeletionLeavesThePartsOfTheNextWrite) {
+  LateClient client(*client_);
+  SharedRows rows(client, {kPrefix, "node", "", seconds(60)});
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  ASSERT_EQ(rows.Write(ManyChanges(300, "old")).outcome, SharedRows::Outcome::kDone);
+  client.dies_at_commit = true;
+  ASSERT_EQ(rows.Write(ManyChanges(300, "new")).outcome, SharedRows::Outcome::kDone);
+  const Contents found = Shared();
+  EXPECT_THAT(found.rows, SizeIs(300));
+  EXPECT_EQ(found.rows.at({"many", "1"}), "new");
+}
+
 TEST_F(EtcdTest, PartsOfAWriteThatWasNotCommittedAreDeleted) {
   MustOpen(head1_).reset();
   ASSERT_TRUE(client_->Put("/fabricd/control/batch/000000", "half of", 0).ok());
