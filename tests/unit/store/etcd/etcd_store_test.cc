@@ -4,6 +4,7 @@
 
 #include "store/etcd/batch_text.h"
 #include "tests/unit/store/etcd/etcd_fixture.h"
+#include "tests/unit/store/etcd/forwarding_client.h"
 
 namespace fabricd::store::etcd {
 namespace {
@@ -137,21 +138,11 @@ TEST_F(EtcdTest, TheNextOwnerFinishesACommittedWrite) {
 
 // The client of a process that dies at a large write's commit, just after an attempt of before has
 // arrived late: the one that deleted the parts of the write before.
-class LateClient final : public Client {
+class LateClient final : public ForwardingClient {
  public:
-  explicit LateClient(Client& real) : real_(real) {}
+  using ForwardingClient::ForwardingClient;
   bool dies_at_commit = false;
 
-  absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
-    return real_.Range(request);
-  }
-  absl::StatusOr<int64_t> Put(const std::string& key, const std::string& value,
-                              int64_t lease) override {
-    return real_.Put(key, value, lease);
-  }
-  absl::StatusOr<int64_t> DeleteRange(const std::string& key, const std::string& end) override {
-    return real_.DeleteRange(key, end);
-  }
   absl::StatusOr<TransactionResult> Commit(const Transaction& transaction) override {
     if (is_dead_) return absl::UnavailableError("dead");
     bool is_commit = false;
@@ -165,16 +156,8 @@ class LateClient final : public Client {
     is_dead_ = true;
     return real_.Commit(transaction);
   }
-  absl::StatusOr<Lease> GrantLease(seconds ttl) override { return real_.GrantLease(ttl); }
-  absl::StatusOr<seconds> KeepAlive(int64_t lease) override { return real_.KeepAlive(lease); }
-  absl::Status RevokeLease(int64_t lease) override { return real_.RevokeLease(lease); }
-  absl::StatusOr<MemberStatus> Status() override { return real_.Status(); }
-  std::unique_ptr<Watch> StartWatch(WatchRequest request, WatchHandler& handler) override {
-    return real_.StartWatch(std::move(request), handler);
-  }
 
  private:
-  Client& real_;
   Transaction deletion_;
   bool is_dead_ = false;
 };
