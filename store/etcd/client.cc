@@ -13,9 +13,13 @@ std::string EndOfPrefix(std::string prefix) {
   return prefix;
 }
 
-absl::StatusOr<RangeResult> RangeAll(Client& client, RangeRequest request, int64_t page) {
+namespace {
+
+// Of a read whose revision was compacted between two pages.
+constexpr int kMostReads = 3;
+
+absl::StatusOr<RangeResult> ReadPages(Client& client, RangeRequest request) {
   RangeResult all;
-  request.limit = page;
   do {
     auto part = client.Range(request);
     if (!part.ok()) return part.status();
@@ -27,6 +31,18 @@ absl::StatusOr<RangeResult> RangeAll(Client& client, RangeRequest request, int64
     if (!part->more || part->kvs.empty()) return all;
     request.key = all.kvs.back().key + '\0';
   } while (true);
+}
+
+}  // namespace
+
+absl::StatusOr<RangeResult> RangeAll(Client& client, RangeRequest request, int64_t page) {
+  request.limit = page;
+  absl::StatusOr<RangeResult> all = ReadPages(client, request);
+  for (int read = 1; read < kMostReads && request.revision == 0; ++read) {
+    if (!absl::IsOutOfRange(all.status())) break;
+    all = ReadPages(client, request);
+  }
+  return all;
 }
 
 }  // namespace fabricd::store::etcd

@@ -152,7 +152,8 @@ class Client {
   virtual std::unique_ptr<Watch> StartWatch(WatchRequest request, WatchHandler& handler) = 0;
 };
 
-// Reads a range of any size at one revision, in pages of `page` keys.
+// Reads a range of any size at one revision, in pages of `page` keys. Begins again where the newest
+// revision is compacted meanwhile, at most twice.
 absl::StatusOr<RangeResult> RangeAll(Client& client, RangeRequest request, int64_t page = 256);
 
 }  // namespace fabricd::store::etcd

@@ -212,7 +212,7 @@ absl::Status SharedRows::FinishBatch(const Control& control) {
   if (!control.has_parts && control.commit.mod_revision == 0) return absl::OkStatus();
   const std::string parts = Key("batch/");
   FABRICD_RETURN_IF_ERROR(
-      CommitFenced({Deletion(Key("commit")), Deletion(parts, EndOfPrefix(parts))}, false).status);
+      CommitFenced({Deletion(Key("commit")), Deletion(parts, EndOfPrefix(parts))}, true).status);
   is_batch_void_ = false;
   return absl::OkStatus();
 }
@@ -320,7 +320,8 @@ absl::Status SharedRows::CarryOver(const FlatChanges& changes) {
   const std::string parts = Key("batch/");
   some.push_back(Deletion(Key("commit")));
   some.push_back(Deletion(parts, EndOfPrefix(parts)));
-  return CommitFenced(std::move(some), false).status;
+  // It counts, so that an attempt that arrives late cannot delete the parts of the next write.
+  return CommitFenced(std::move(some), true).status;
 }
 
 // `counts`: it is a write, and changes the sequence. What does not may be repeated.

@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "store/etcd/client.h"
 #include "tests/unit/store/etcd/client_kinds.h"
+#include "tests/unit/store/etcd/forwarding_client.h"
 #include "tests/unit/store/etcd/watch_recorder.h"
 
 namespace fabricd::store::etcd {
@@ -252,6 +253,36 @@ TEST_P(ClientContract, CompactedRevisionsCannotBeRead) {
             absl::StatusCode::kOutOfRange);
   EXPECT_EQ(client_->Range({.key = "a", .revision = second})->kvs.at(0).value, "1");
   EXPECT_EQ(client_->Range({.key = "a", .revision = third})->kvs.at(0).value, "2");
+}
+
+// As an operator may compact at any time.
+class CompactingClient final : public ForwardingClient {
+ public:
+  CompactingClient(Client& real, ClientHome& home, int compactions)
+      : ForwardingClient(real), home_(home), left_(compactions) {}
+  absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
+    if (request.revision != 0 && left_-- > 0) {
+      const auto put = real_.Put("other", "x", 0);
+      EXPECT_TRUE(put.ok()) << put.status();
+      home_.Compact(put.value_or(0));
+    }
+    return real_.Range(request);
+  }
+
+ private:
+  ClientHome& home_;
+  int left_;
+};
+
+TEST_P(ClientContract, ARangeOfManyPagesBeginsAgainWhereItsRevisionIsCompacted) {
+  for (int i = 0; i < 9; ++i) Put("k" + std::to_string(i), "v");
+  CompactingClient once(*client_, *home_, 1);
+  const auto read = RangeAll(once, {"k", EndOfPrefix("k")}, 4);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(read->kvs, SizeIs(9));
+  CompactingClient ever(*client_, *home_, 1000);
+  EXPECT_EQ(RangeAll(ever, {"k", EndOfPrefix("k")}, 4).status().code(),
+            absl::StatusCode::kOutOfRange);
 }
 
 TEST_P(ClientContract, AFullDatabaseRefusesAllThatMakesItLarger) {

@@ -4,6 +4,7 @@
 
 #include "store/etcd/batch_text.h"
 #include "tests/unit/store/etcd/etcd_fixture.h"
+#include "tests/unit/store/etcd/forwarding_client.h"
 
 namespace fabricd::store::etcd {
 namespace {
@@ -133,6 +134,44 @@ TEST_F(EtcdTest, TheNextOwnerFinishesACommittedWrite) {
   EXPECT_EQ(rows->at({"many", "1"}), "new");
   EXPECT_THAT(client_->Range({"/fabricd/control/batch/", "/fabricd/control/commiu"})->kvs,
               IsEmpty());
+}
+
+// The client of a process that dies at a large write's commit, just after an attempt of before has
+// arrived late: the one that deleted the parts of the write before.
+class LateClient final : public ForwardingClient {
+ public:
+  using ForwardingClient::ForwardingClient;
+  bool dies_at_commit = false;
+
+  absl::StatusOr<TransactionResult> Commit(const Transaction& transaction) override {
+    if (is_dead_) return absl::UnavailableError("dead");
+    bool is_commit = false;
+    for (const Change& change : transaction.changes) {
+      if (!change.key.ends_with("control/commit")) continue;
+      is_commit = !change.is_delete;
+      if (change.is_delete) deletion_ = transaction;
+    }
+    if (!is_commit || !dies_at_commit) return real_.Commit(transaction);
+    EXPECT_TRUE(real_.Commit(deletion_).ok());
+    is_dead_ = true;
+    return real_.Commit(transaction);
+  }
+
+ private:
+  Transaction deletion_;
+  bool is_dead_ = false;
+};
+
+TEST_F(EtcdTest, ALateDeletionLeavesThePartsOfTheNextWrite) {
+  LateClient client(*client_);
+  SharedRows rows(client, {kPrefix, "node", "", seconds(60)});
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  ASSERT_EQ(rows.Write(ManyChanges(300, "old")).outcome, SharedRows::Outcome::kDone);
+  client.dies_at_commit = true;
+  ASSERT_EQ(rows.Write(ManyChanges(300, "new")).outcome, SharedRows::Outcome::kDone);
+  const Contents found = Shared();
+  EXPECT_THAT(found.rows, SizeIs(300));
+  EXPECT_EQ(found.rows.at({"many", "1"}), "new");
 }
 
 TEST_F(EtcdTest, PartsOfAWriteThatWasNotCommittedAreDeleted) {
