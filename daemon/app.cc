@@ -44,7 +44,8 @@ telemetry::State CollectorStateOf(const sweep::FabricView& view) {
 App::App(const config::Config& config, const RunOptions& run)
     : config_(config),
       accept_takeover_(run.accept_takeover),
-      node_(config_, run.succession, [this](auto job) { return state_->Post(std::move(job)); }) {
+      node_(config_, kVersion, run.succession,
+            [this](auto job) { return state_->Post(std::move(job)); }) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {

@@ -6,7 +6,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include "daemon/version.h"
 #include "store/etcd/epoch.h"
 
 namespace fabricd::daemon {
@@ -111,7 +110,7 @@ void SharedNode::TellOthers(const sweep::SmStatus& sm) {
   if (about.name.empty()) {
     about.name = OwnName();
     about.endpoint = config_.etcd.advertise;
-    about.version = kVersion;
+    about.version = version_;
     about.config = ConfigDigests(config_);
   }
   if (about == about_) return;

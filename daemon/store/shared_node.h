@@ -38,9 +38,13 @@ struct Succession {
 
 class SharedNode {
  public:
-  // `config` must outlive this. `post`: TableRecord.
-  SharedNode(const config::Config& config, Succession succession, TableRecord::Post post)
-      : config_(config), succession_(std::move(succession)), tables_(std::move(post)) {}
+  // `config` must outlive this. `version`: of fabricd. `post`: TableRecord.
+  SharedNode(const config::Config& config, std::string version, Succession succession,
+             TableRecord::Post post)
+      : config_(config),
+        version_(std::move(version)),
+        succession_(std::move(succession)),
+        tables_(std::move(post)) {}
 
   // How to open the store. `once`: end where another fabricd has the epoch.
   StoreOpening Opening(bool once) const;
@@ -74,6 +78,7 @@ class SharedNode {
   std::string WhyToStopWaiting(const sweep::FabricView& view);
 
   const config::Config& config_;
+  const std::string version_;
   const Succession succession_;
   TableRecord tables_;
   store::etcd::SharedStore* shared_ = nullptr;

@@ -39,8 +39,8 @@ Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
       checks_(devices, engine, ContextOf(Ask::kCheck)),
       watch_(devices, engine, ContextOf(Ask::kWatch)),
       proof_(devices, engine, ContextOf(Ask::kProof)),
-      watcher_(devices, engine, ContextOf(Ask::kWatchMaster)),
-      claim_(questions),
+      shared_{MasterWatcher(devices, engine, ContextOf(Ask::kWatchMaster)),
+              MastershipClaim(questions)},
       poll_(options.sm, devices, engine, ContextOf(Ask::kPoll)),
       notice_(devices, engine, ContextOf(Ask::kOwnPort)) {}
 
@@ -56,7 +56,7 @@ void Mastership::SetState(SmState state) {
       fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
   state_ = state;
   if (IsMaster()) return;
-  claim_.End();
+  shared_.claim.End();
 }
 
 wire::SmInfo Mastership::Own() const {
@@ -165,7 +165,7 @@ Order Mastership::OnHandoverRequest(Guid from) {
   const bool rises = !IsMaster();
   order.rose = rises && !options_.sm.shares_state;
   SetState(SmState::kMaster);
-  if (rises && options_.sm.shares_state) claim_.OnGiven();
+  if (rises && options_.sm.shares_state) shared_.claim.OnGiven();
   return order;
 }
 
@@ -237,7 +237,7 @@ void Mastership::OnSweepStart() {
   watch_.OnSweepStart();
   watched_.reset();
   poll_.Stop();
-  claim_.Cancel();
+  shared_.claim.Cancel();
   step_down_.OnSweepStart();
 }
 
@@ -260,7 +260,7 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
   others_ = std::move(found);
   if (OnlyReads()) {
     Order order{Order::Kind::kOnlyRead};
-    if (options_.sm.shares_state) order.shows_others = watcher_.OnFound(others_, now);
+    if (options_.sm.shares_state) order.shows_others = shared_.watcher.OnFound(others_, now);
     return order;
   }
   const ElectionVerdict verdict = ElectNow(now);
@@ -317,7 +317,7 @@ PortRef Mastership::FindPort(Guid port_guid) const {
 
 // Also a master by handover, whose state this SM shares with nobody who has handed over.
 bool Mastership::MustClaim(const ElectionVerdict& verdict) const {
-  return options_.sm.shares_state && !claim_.is_granted() &&
+  return options_.sm.shares_state && !shared_.claim.is_granted() &&
          (Rises(verdict) || (IsMaster() && verdict.kind == ElectionVerdict::Kind::kMaster));
 }
 
@@ -325,7 +325,7 @@ Order Mastership::OnClaimed(const MastershipClaimed& claimed, Instant now) {
   if (!claimed.status.ok())
     return {Order::Kind::kGiveUp,
             fmt::format("this SM may not be master: {}", Message(claimed.status))};
-  claim_.OnGranted(claimed);
+  shared_.claim.OnGranted(claimed);
   const ElectionVerdict verdict = ElectNow(now);
   // As after a check: requests of other SMs may have arrived meanwhile.
   if (Rises(verdict) && checks_.StartAgain(others_, local_port_.port_guid, *snapshot_))
@@ -336,13 +336,13 @@ Order Mastership::OnClaimed(const MastershipClaimed& claimed, Instant now) {
 Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
   Order order;
   if (MustClaim(verdict)) {
-    claim_.Ask();
+    shared_.claim.Ask();
     return order;
   }
-  const bool was_given = claim_.TakeGiven() && IsMaster();
+  const bool was_given = shared_.claim.TakeGiven() && IsMaster();
   if (Rises(verdict) || was_given) {
     order.rose = order.tables_unknown = true;
-    order.continues = claim_.continues();
+    order.continues = shared_.claim.continues();
     checks_.OnDecided();
     SetState(SmState::kMaster);
   }
@@ -393,7 +393,7 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kOwnPort: SendPriorityNotice(completion); break;
     case Ask::kWatchMaster: {
       Order order;
-      order.shows_others = watcher_.OnCompletion(completion);
+      order.shows_others = shared_.watcher.OnCompletion(completion);
       return order;
     }
     case Ask::kProof: AnswerHeld(proof_.OnCompletion(completion, options_.sm.sm_key)); break;
@@ -411,7 +411,7 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
 
 void Mastership::OnTimer(Instant now) {
   if (now >= watch_.NextDeadline()) watch_.OnTimer(now);
-  if (now >= watcher_.NextDeadline()) watcher_.OnTimer(now);
+  if (now >= shared_.watcher.NextDeadline()) shared_.watcher.OnTimer(now);
   if (now >= poll_.next()) poll_.Send(watched_ ? &*watched_ : nullptr, now);
 }
 

@@ -72,8 +72,8 @@ class Mastership {
   wire::SmInfo Own() const;  // The SMInfo that this SM returns, with its SM_Key.
   const std::vector<RemoteSm>& others() const { return others_; }
 
-  WatchedMaster watched_master() const { return watcher_.state(); }
-  Guid watched_guid() const { return watcher_.guid(); }
+  WatchedMaster watched_master() const { return shared_.watcher.state(); }
+  Guid watched_guid() const { return shared_.watcher.guid(); }
 
   uint8_t priority() const { return priority_; }  // 0-15, current value.
 
@@ -84,7 +84,7 @@ class Mastership {
   // The engine has dropped all requests without completions.
   void OnRequestsDropped() {
     proof_.AskAgain();
-    watcher_.OnRequestsDropped();
+    shared_.watcher.OnRequestsDropped();
   }
   // A heavy sweep starts. The engine has dropped all requests; earlier checks, polls and watches
   // end.
@@ -106,10 +106,16 @@ class Mastership {
   // Call at NextDeadline(): sends polls.
   void OnTimer(Instant now);
   Instant NextDeadline() const {
-    return std::min({poll_.next(), watch_.NextDeadline(), watcher_.NextDeadline()});
+    return std::min({poll_.next(), watch_.NextDeadline(), shared_.watcher.NextDeadline()});
   }
 
  private:
+  // Of managers that share their durable state.
+  struct SharedState {
+    MasterWatcher watcher;
+    MastershipClaim claim;
+  };
+
   Order OnHandoverRequest(Guid from);
   void AnswerAsReader(const mad::IncomingMad& mad, const wire::Smp& smp,
                       std::vector<mad::OutgoingMad>& send);
@@ -164,8 +170,7 @@ class Mastership {
   PreMasterChecks checks_;
   SmWatch watch_;
   KeyProof proof_;
-  MasterWatcher watcher_;
-  MastershipClaim claim_;
+  SharedState shared_;
   SweepBudget budget_;
   MasterPoll poll_;           // Polls watched_.
   StandbyPatience patience_;  // Used while watched_ is set.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another node says of itself and of tables, of any bytes: it is refused or ignored, or written
-// again as the same text.
+// What another node says of itself and of tables, of any bytes: it is refused or ignored, or
+// written again as the same text.
 #include <cstddef>
 #include <cstdint>
 #include <string>
