@@ -137,6 +137,22 @@ class Topology:
         return (200 << 20) + 48 * count["switches"] * count["lids"] + 8192 * count["switch_ports"]
 
 
+def cable_of(topology, host):
+    """The switch port at the other end of the cable of an HCA's first port, as ibsim's console
+    takes it."""
+    for pair in topology.cables:
+        for end, peer in (pair, pair[::-1]):
+            if end == (host, 1):
+                return f'"{peer[0]}"[{peer[1]}]'
+    raise RunError(f"{host} has no cable")
+
+
+# A line of ibsim's Dump about a port that has LIDs.
+END_PORT = re.compile(
+    r"(?m)^([0-9a-f]+)\t\[\d+\]\t.*\t lid (\d+) lmc (\d+) smlid (\d+) .* (\w+)/(\w+)")
+EndPort = collections.namedtuple("EndPort", "lid lmc sm_lid state")
+
+
 # ---- processes
 
 
@@ -218,6 +234,23 @@ class Simulator:
     def command(self, line):
         """Types a line at the console."""
         os.write(self.console, line.encode("ascii") + b"\n")
+
+    def dump(self):
+        """What ibsim says of the whole fabric: {port GUID: EndPort} of HCA ports and switches."""
+        begin = os.path.getsize(self.log)
+        self.command("Dump")
+        deadline = time.monotonic() + 60
+        while True:
+            with open(self.log, encoding="ascii", errors="replace") as log:
+                log.seek(begin)
+                text = log.read()
+            if re.search(r"(?m)^#  dumped \d+ nodes", text):
+                break
+            if time.monotonic() > deadline:
+                raise RunError("ibsim does not dump: " + text[-500:])
+            time.sleep(0.01)
+        return {found[1]: EndPort(*map(int, found.groups()[1:4]), found[5])
+                for found in END_PORT.finditer(text)}
 
     def stop(self):
         stop_process(self.process)

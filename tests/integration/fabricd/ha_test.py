@@ -7,15 +7,14 @@ usage: ha_test.py BIN_DIR [TEST...]
 """
 import json
 import os
-import shutil
 import signal
-import socket
 import sqlite3
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import opensm_test  # noqa: E402
+import opensm_test  # noqa: E402  It finds ../../support.
+import etcd  # noqa: E402
 from opensm_test import OUR_GUID, OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
 
 FABRIC = "sim:fat-tree:radix=4,levels=2"
@@ -27,49 +26,13 @@ telemetry: {enabled: false}
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
 
 
-def free_addresses(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    addresses = ["127.0.0.1:%d" % each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return addresses
-
-
-class Etcds:
-    """A cluster on loopback."""
-
-    def __init__(self, case, count):
-        self.case = case
-        addresses = free_addresses(2 * count)
-        self.clients, self.peers = addresses[:count], addresses[count:]
-        self.start()
-
-    def start(self):
-        self.processes = [
-            self.case.start([
-                "etcd", "--name=m%d" % i, "--data-dir=" + self.case.path("etcd%d" % i),
-                "--listen-client-urls=http://" + client, "--advertise-client-urls=http://" + client,
-                "--listen-peer-urls=http://" + peer, "--initial-advertise-peer-urls=http://" + peer,
-                "--initial-cluster=" + ",".join("m%d=http://%s" % each
-                                                for each in enumerate(self.peers))])
-            for i, (client, peer) in enumerate(zip(self.clients, self.peers))]
-        for process in self.processes:
-            ibsim.Lines(process).wait_for("ready to serve client requests")
-
-    def signal(self, number):
-        for process in self.processes:
-            process.send_signal(number)
-
-    def destroy(self):
-        for i, process in enumerate(self.processes):
-            ibsim.stop(process)
-            shutil.rmtree(self.case.path("etcd%d" % i))
-
-
 class Shared(ibsim.Case):
     """Questions and commands to the nodes of a test."""
+
+    def start_etcds(self, count):
+        self.etcds = etcd.Etcds(
+            count, self.start,
+            lambda process, pattern: ibsim.Lines(process).wait_for(pattern), ibsim.stop, self.path)
 
     def config(self, store="etcd", advertise=""):
         return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients),
@@ -110,7 +73,7 @@ class Nodes(Shared):
 
     def setUp(self):
         super().setUp()
-        self.etcds = Etcds(self, 1)
+        self.start_etcds(1)
         self.head1, self.head2 = (ibsim.Fabricd(self, self.config(), name)
                                   for name in ("head1", "head2"))
 
@@ -269,7 +232,7 @@ class OneFabric(Shared, opensm_test.Recorded):
         super().setUp()
         if not self.oracle:
             self.skipTest("the wire oracle is absent")
-        self.etcds = Etcds(self, 3)
+        self.start_etcds(3)
         self.head1, self.head2 = (
             ibsim.Fabricd(self, self.config(advertise="unix:" + self.path(name + ".sock")) +
                           opensm_test.config(priority), name)
