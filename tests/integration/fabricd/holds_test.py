@@ -120,7 +120,7 @@ class OnHolds(ibsim.Case):
                 re.search(r"PhysLinkState:\.*(\w+)", text)[1])
 
     def wait_for_ideal(self, before):
-        """Until the tables are those of before; the settled plan may take more than one push."""
+        """Until the tables are those of before; the re-optimised plan may take more than one push."""
         self.fabricd.wait_for("subnet_up")
         for _ in range(600):
             if self.tables() == before:

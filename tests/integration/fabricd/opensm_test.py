@@ -292,9 +292,9 @@ class Joins(ibsim.Case):
                            preload=ibsim.deaf_perf())
         started.append(opensm)
         log = ibsim.Lines(opensm)
-        masterless, last, settled = 0.0, time.monotonic(), 0
+        masterless, last, steady = 0.0, time.monotonic(), 0
         deadline = last + ibsim.PATIENCE
-        while settled < 5 and masterless <= self.MOST_MASTERLESS and last < deadline:
+        while steady < 5 and masterless <= self.MOST_MASTERLESS and last < deadline:
             states = []
             for _, guid in hosts[:3]:
                 said = sim.run(hosts[3][0], "sminfo", lids[guid], code=None)
@@ -303,10 +303,10 @@ class Joins(ibsim.Case):
             now = time.monotonic()
             masterless += 0 if "MASTER" in states else now - last
             last = now
-            settled = settled + 1 if states == ["STANDBY", "STANDBY", "MASTER"] else 0
+            steady = steady + 1 if states == ["STANDBY", "STANDBY", "MASTER"] else 0
         told = "\n".join(fabricds[0].log.lines[-20:] + fabricds[1].log.lines[-20:] + log.lines[-20:])
         self.assertLessEqual(masterless, self.MOST_MASTERLESS, told)
-        self.assertEqual(settled, 5, told)
+        self.assertEqual(steady, 5, told)
         for process in started:
             ibsim.stop(process)
 

@@ -64,9 +64,9 @@ TEST(MulticastTrees, ServeAllThroughFaultsJoinsAndLeaves) {
 }
 
 // A torus, whose plans have no order, through one fault after another, and a group of all hosts.
-// Members that no tree reaches: by the plans of least change, and by those that are settled for.
+// Members that no tree reaches: by the plans of least change, and by the ideal ones.
 struct Refused {
-  size_t least = 0, settled = 0;
+  size_t least = 0, ideal = 0;
 };
 void LiveOn(uint64_t seed, bool leaves_room, Refused& refused) {
   FaultyFabric fabric(MakeTorus({3, 3, 3}, 1).Build(), seed);
@@ -91,7 +91,7 @@ void LiveOn(uint64_t seed, bool leaves_room, Refused& refused) {
     fabric.RandomStep();
     const size_t now = replan(ReplanGoal::kWhole);
     refused.least += now;
-    if (now > 0) refused.settled += replan(ReplanGoal::kIdealIfHitless);
+    if (now > 0) refused.ideal += replan(ReplanGoal::kIdealIfHitless);
   }
 }
 
@@ -102,8 +102,8 @@ TEST(MulticastTrees, IncrementalRepairsLeaveRoomForTrees) {
     LiveOn(seed, true, refused);
     LiveOn(seed, false, without_room);
   }
-  EXPECT_EQ(refused.settled, 0u);
-  EXPECT_GT(without_room.settled, 0u) << "nothing was to be shown";
+  EXPECT_EQ(refused.ideal, 0u);
+  EXPECT_GT(without_room.ideal, 0u) << "nothing was to be shown";
   EXPECT_LE(5 * refused.least, without_room.least);
 }
 
