@@ -5,7 +5,7 @@
 //
 //   the turn of the core began less than kMostPause ago: no standby has missed us (1.6 s at least)
 //   the epoch of the shared store is still the one with which the turn began, and the store
-//   confirms it: nobody else has taken it
+//   confirms it: no other fabricd has taken it
 //
 // The first one keeps a master routing that cannot reach the store. The core's thread; one at a
 // time. Confirming may wait for the store.

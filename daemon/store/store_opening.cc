@@ -21,7 +21,7 @@
 namespace fabricd::daemon {
 namespace {
 
-// After a step-down nobody is master until the other node is.
+// After a step-down the subnet has no master until the other node has become it.
 constexpr std::chrono::seconds kTimeForAnother{15};
 
 using SharedOrError = absl::StatusOr<std::unique_ptr<store::etcd::SharedStore>>;

@@ -71,7 +71,7 @@ class EtcdModel {
   void PutNext(const std::string& key, const std::string& value, int64_t lease);
   void DeleteNext(const std::string& key);
   void Detach(const std::string& key);
-  // Makes what was changed the newest revision, if anything was.
+  // Commits the changes as a new revision, if there are any.
   void End();
 
   std::map<std::string, Versions> keys_;

@@ -78,7 +78,7 @@ bool Ledger::Exists(uint64_t number, const Write& write, const FlatRows& rows) {
   return there != 0;
 }
 
-// What was sent before can not be carried out any more.
+// Requests that were sent before cannot be carried out any more.
 void Ledger::Take(uint64_t process) {
   const FlatRows rows = Existing();
   FlatRows expected = certain_;

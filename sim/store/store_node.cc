@@ -170,7 +170,7 @@ void StoreNode::Write(SharedStore& store, FlatChanges changes,
   const Instant begun = world_.time.now();
   const uint64_t number = world_.ledger.Begin(process_, std::move(changes));
   const absl::Status status = write();
-  // Nobody has heard the answer.
+  // The answer was lost.
   if (thread_->is_killed()) return world_.ledger.Fail(number);
   if (status.ok())
     return world_.ledger.Acknowledge(number, store::Flatten(*store::ReadContents(store)));

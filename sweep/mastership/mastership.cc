@@ -315,7 +315,7 @@ PortRef Mastership::FindPort(Guid port_guid) const {
   return found;
 }
 
-// Also a master by handover, whose state this SM shares with nobody who has handed over.
+// An SM that is master by a handover claims too.
 bool Mastership::MustClaim(const ElectionVerdict& verdict) const {
   return options_.sm.shares_state && !shared_.claim.is_granted() &&
          (Rises(verdict) || (IsMaster() && verdict.kind == ElectionVerdict::Kind::kMaster));
