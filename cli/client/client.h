@@ -124,8 +124,8 @@ class Client {
   }
 
   // A stream of what happens, which goes on where it was when its connection is closed: a daemon
-  // closes each after a while. Of several servers it goes on at the one that is master by then, with
-  // what happens there from then on. Ends as Stream() does, or when no server answers.
+  // closes each after a while. Of several servers it goes on at the one that is master by then,
+  // with what happens there from then on. Ends as Stream() does, or when no server answers.
   template <typename Stub, typename Base, typename Request, typename Response>
   Result Follow(Stub& stub,
                 std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,

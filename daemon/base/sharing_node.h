@@ -20,6 +20,9 @@ struct SharingNode {
   Guid sm_port;          // 0: not known yet.
   bool is_this = false;
   std::vector<std::string> different_keys;  // Of the configuration, that are not as on this node.
+
+  // Another node that a master can give the subnet to.
+  bool MaySucceed() const { return !is_this && state == kWaiting; }
 };
 
 }  // namespace fabricd::daemon

@@ -121,7 +121,7 @@ void SharedNode::TellOthers(const sweep::SmStatus& sm) {
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.
 std::optional<sweep::RemoteSm> SharedNode::WaitingNode(const sweep::SmStatus& sm) const {
   for (const SharingNode& node : nodes()) {
-    if (node.is_this || node.state != SharingNode::kWaiting) continue;
+    if (!node.MaySucceed()) continue;
     const auto seen = std::find_if(sm.remote.begin(), sm.remote.end(),
                                    [&](const auto& each) { return each.guid == node.sm_port; });
     if (seen != sm.remote.end()) return *seen;

@@ -31,9 +31,8 @@ absl::Status MastershipError(const absl::Status& status) {
 
 bool HasWaitingNode(const daemon::Backend& backend) {
   const auto nodes = backend.sharing_nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [](const daemon::SharingNode& node) {
-    return !node.is_this && node.state == daemon::SharingNode::kWaiting;
-  });
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const daemon::SharingNode& node) { return node.MaySucceed(); });
 }
 
 void Fill(const daemon::Backend& backend, const sweep::RemoteSm& sm, pb::SmSuccessor* out) {
