@@ -72,7 +72,11 @@ class Dashboards(ibsim.Case):
         ctl("cordon", "node0002", "--reason", "a test")
         cable = next(link for link in self.fabricd.ask("get", "links")["links"]
                      if link["b"]["node_type"] == "SWITCH")
-        end = "%s/%d" % (cable["a"]["node_name"], cable["a"]["number"])
+        switch, number = cable["a"]["node_name"], cable["a"]["number"]
+        # Only what a rule has recorded while it was there can be recorded as gone.
+        self.prometheus.wait_for(
+            'fabric:switch_uplink:gone{switch="%s", port="%d"} == 0' % (switch, number))
+        end = "%s/%d" % (switch, number)
         for what in ("unlink", "link") * 10 + ("unlink",):
             ctl("sim", what, end)
         # Two senders to one receiver: both, and a port of a switch, wait for credits.
