@@ -2,6 +2,7 @@
 #include "daemon/app.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,12 +22,8 @@
 #include "daemon/stop_limit.h"
 #include "daemon/telemetry/reset_events.h"
 #include "daemon/version.h"
-#include "mad/read_only_transport.h"
 #include "mad/replies.h"
 #include "mad/transactions.h"
-#include "mad/umad_transport.h"
-#include "sim/fabric/topology.h"
-#include "sim/transport/sim_transport.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -44,6 +41,7 @@ telemetry::State CollectorStateOf(const sweep::FabricView& view) {
 App::App(const config::Config& config, const RunOptions& run)
     : config_(config),
       accept_takeover_(run.accept_takeover),
+      port_(run.port),
       node_(config_, kVersion, run.succession,
             [this](auto job) { return state_->Post(std::move(job)); }) {
   ConfigKeeper::Hooks hooks;
@@ -70,7 +68,7 @@ absl::Status App::Open(const RunOptions& run) {
   state_ = *std::move(state);
   node_.SetStore(state_->shared());
   hosts_ = std::make_unique<HostCache>(state_->host_patterns());
-  FABRICD_RETURN_IF_ERROR(OpenFabric());
+  FABRICD_RETURN_IF_ERROR(OpenPort());
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
   stored->core.options.takeover.accept = accept_takeover_;
@@ -82,31 +80,14 @@ absl::Status App::Open(const RunOptions& run) {
   return api_.Open(config_, state_->mode(), *this);
 }
 
-absl::Status App::OpenFabric() {
-  auto transport = OpenTransport();
-  if (!transport.ok()) return transport.status();
-  transport_ = *std::move(transport);
-  if (!MayManage(state_->mode()))
-    transport_ = std::make_unique<mad::ReadOnlyTransport>(std::move(transport_), state_->mode());
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<mad::Transport>> App::OpenTransport() {
-  const std::string& spec = config_.fabric;
-  if (spec.rfind("sim:", 0) == 0) {
-    auto topology = sim::MakeTopology(spec.substr(4));
-    // What --fabric names is the operator's word, also where no such file exists.
-    if (!topology.ok()) return InvalidArgument("{}", Message(topology.status()));
-    auto transport = sim::SimTransport::Create(**topology, {});
-    if (!transport.ok()) return transport.status();
-    sim_control_ = transport->get();
-    return std::unique_ptr<mad::Transport>(*std::move(transport));
+absl::Status App::OpenPort() {
+  if (port_ == nullptr) {
+    auto port = FabricPort::Open(config_.fabric, state_->port_mode());
+    if (!port.ok()) return port.status();
+    port_ = *std::move(port);
   }
-  const auto choice = mad::UmadChoice::Parse(spec);
-  if (!choice.ok()) return choice.status();
-  auto transport = mad::UmadTransport::Open(*choice, state_->mode());
-  if (!transport.ok()) return transport.status();
-  return std::unique_ptr<mad::Transport>(*std::move(transport));
+  transport_ = &port_->Use(state_->mode());
+  return absl::OkStatus();
 }
 
 absl::Status App::OpenSa(std::unique_ptr<sa::SaState> clients) {
@@ -165,6 +146,8 @@ void App::OpenTelemetry(bool once) {
 
 absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
   inputs.local = transport_->local_port();
+  // The port may still get responses to another start's requests.
+  inputs.options.smp.first_transaction_id = std::random_device{}();
   publisher_ = std::make_unique<ViewPublisher>(
       commands_, events(), [this](const auto& view) { OnView(view); }, run.dump_dir);
   ProgressReporter::Links links{
@@ -295,6 +278,8 @@ void App::ShutDown() {
   limit.At("telemetry");
   telemetry_->Stop();
   limit.At("the transport");
+  // The next start sets it again: the port may have lost it meanwhile, as ibsim's do with their
+  // link.
   if (const absl::Status cleared = transport_->SetIsSm(false); !cleared.ok())
     spdlog::warn("IsSM: {}", Message(cleared));
   transport_->Stop();

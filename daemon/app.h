@@ -37,6 +37,7 @@
 #include "daemon/core/host_cache.h"
 #include "daemon/core/progress_reporter.h"
 #include "daemon/core/view_publisher.h"
+#include "daemon/fabric_port.h"
 #include "daemon/record/learned_window.h"
 #include "daemon/sa/sa_service.h"
 #include "daemon/state_opener.h"
@@ -54,7 +55,9 @@ struct RunOptions {
   // The configuration's file, for display, and a function that reads it again as at the start.
   std::string config_file = {};
   ConfigKeeper::Load load_config = {};
+  // Of the App before, in the same process.
   Succession succession = {};
+  std::shared_ptr<FabricPort> port = nullptr;  // Null: it is opened.
 };
 
 class App final : public Backend {
@@ -70,6 +73,7 @@ class App final : public Backend {
   // After Run(): what this App knows is old, and another one is to take its place in this process.
   bool starts_again() const { return node_.starts_again() && !stopping_; }
   const Succession& successor() const { return node_.successor(); }
+  const std::shared_ptr<FabricPort>& port() const { return port_; }
   // Any thread, including the signal thread.
   void Stop();
   // Backend.
@@ -113,13 +117,12 @@ class App final : public Backend {
   std::optional<OtherMaster> other_master() const override { return node_.other_master(); }
   std::vector<SharingNode> sharing_nodes() const override { return node_.nodes(); }
   int64_t epoch() const override { return node_.epoch(); }
-  sim::Control* sim_control() override { return sim_control_; }
+  sim::Control* sim_control() override { return port_->sim_control(); }
 
  private:
   App(const config::Config& config, const RunOptions& run);
   absl::Status Open(const RunOptions& run);
-  absl::Status OpenFabric();
-  absl::StatusOr<std::unique_ptr<mad::Transport>> OpenTransport();
+  absl::Status OpenPort();
   absl::Status OpenSa(std::unique_ptr<sa::SaState> clients);
   void OpenTelemetry(bool once);
   absl::Status OpenVerdicts(policy::StoredVerdicts stored);
@@ -135,8 +138,8 @@ class App final : public Backend {
   const config::Config config_;  // As started.
   const std::string accept_takeover_;
   std::unique_ptr<StateOpener> state_;
-  std::unique_ptr<mad::Transport> transport_;
-  sim::Control* sim_control_ = nullptr;  // Of transport_.
+  std::shared_ptr<FabricPort> port_;
+  mad::Transport* transport_ = nullptr;  // Of port_.
   CommandPort commands_;
   std::unique_ptr<HostCache> hosts_;
   std::unique_ptr<SaKeeper> sa_keeper_;         // Uses transport_, and the store's thread.

@@ -216,6 +216,7 @@ int main(int argc, char** argv) {
     }
     again = (*app)->starts_again() && !run.once;
     run.succession = (*app)->successor();
+    run.port = (*app)->port();
   }
   spdlog::info("ended with {}", code);
   fabricd::daemon::EndLogging();

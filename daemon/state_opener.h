@@ -50,6 +50,8 @@ class StateOpener {
   // What this fabricd does: by the configuration, and by what the store knows of earlier
   // mastership.
   SmMode mode() const { return mode_; }
+  // The most that it will do in this process. One that waits may become master.
+  SmMode port_mode() const { return shared_ != nullptr ? SmMode::kManage : mode_; }
   // Before the first job of the store's thread.
   absl::StatusOr<StoredState> Load(const config::Config& config);
 

@@ -20,6 +20,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
+#include "mad/read_only_transport.h"
 #include "mad/transactions.h"
 #include "mad/wire/mad_header.h"
 
@@ -81,13 +82,6 @@ std::optional<Agent> AgentOfClass(uint8_t management_class) {
     if (static_cast<uint8_t>(rule.management_class) == management_class) return rule.agent;
   }
   return std::nullopt;
-}
-
-// Whether an SM in this mode responds to requests of this method. SMInfo is all that a standby is
-// asked for.
-bool IsRequestOf(SmMode mode, wire::Method method) {
-  if (MayManage(mode)) return true;
-  return IsSeenByOthers(mode) && (method == wire::Method::kGet || method == wire::Method::kSet);
 }
 
 bool IsTelemetryAgent(Agent agent) { return agent == Agent::kPerf || agent == Agent::kVendor; }
@@ -207,7 +201,7 @@ absl::Status UmadTransport::Register(Agent agent) {
   long methods[16 / sizeof(long)] = {};
   bool responds = false;
   for (const wire::Method method : rule.unsolicited) {
-    if (!IsRequestOf(mode_, method)) continue;
+    if (!ReceivesRequests(mode_, agent, method)) continue;
     const size_t bit = static_cast<size_t>(method);
     methods[bit / kBitsPerWord] |= static_cast<long>(1ul << (bit % kBitsPerWord));
     responds = true;

@@ -33,7 +33,7 @@ Collector::Collector(const Options& options, Instant now, uint64_t seed)
       state_(options.enabled ? State::kWaiting : State::kOff),
       records_(options.history),
       schedule_(seed),
-      window_(options.max_outstanding),
+      window_(options.max_outstanding, static_cast<uint32_t>(seed)),
       expired_at_(now) {}
 
 Millis Collector::ToMillis(Instant at) const {

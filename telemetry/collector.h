@@ -113,7 +113,7 @@ class Collector {
  public:
   static constexpr Duration kLongestWait = std::chrono::seconds(60);
 
-  // `seed`: of the places of ports in the interval.
+  // `seed`: of the places of ports in the interval, and of the transaction ids.
   Collector(const Options& options, Instant now, uint64_t seed);
   void Step(const Event& event, Instant now, Effects& effects);
   // When Tick is due at the latest.

@@ -12,10 +12,10 @@ constexpr uint32_t kSmallestWindow = 4;
 
 }  // namespace
 
-RequestWindow::RequestWindow(uint32_t max_size)
+RequestWindow::RequestWindow(uint32_t max_size, uint32_t first_round)
     : max_size_(std::clamp(max_size, kSmallestWindow, kSlotMask + 1)),
       size_(std::min(kFirstWindow, max_size_)),
-      slots_(max_size_) {
+      slots_(max_size_, Slot{.round = first_round}) {
   for (uint32_t i = max_size_; i-- > 0;) free_.push_back(static_cast<uint16_t>(i));
 }
 

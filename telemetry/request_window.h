@@ -32,7 +32,9 @@ class RequestWindow {
   // The highest bit of all transaction ids: tells the responses from those to other requests.
   static constexpr uint32_t kIdBit = mad::kTelemetryTransactionBit;
 
-  explicit RequestWindow(uint32_t max_size);
+  // `first_round`: any number. Those who use a port one after the other take different ones, so
+  // that none takes a late response to the other's request for its own.
+  RequestWindow(uint32_t max_size, uint32_t first_round);
 
   bool HasRoom() const { return in_flight_ < size_; }
   uint32_t size() const { return size_; }

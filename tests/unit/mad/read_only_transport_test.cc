@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mad/read_only_transport.h"
 
-#include <memory>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,10 @@ constexpr Method kOthers[] = {Method::kSet,        Method::kSend,         Method
 
 class Inner final : public Transport {
  public:
-  absl::Status Start(Sink) override { return absl::OkStatus(); }
+  absl::Status Start(Sink given) override {
+    sink = std::move(given);
+    return absl::OkStatus();
+  }
   void Stop() override {}
   absl::Status Send(const OutgoingMad&) override {
     ++sent;
@@ -61,7 +64,10 @@ class Inner final : public Transport {
     is_sm_set |= is_sm;
     return absl::OkStatus();
   }
+  absl::Status PortStatus() const override { return loss; }
   LocalPort local_port() const override { return {}; }
+  Sink sink;
+  absl::Status loss;
   int sent = 0;
   bool is_sm_set = false;
 };
@@ -97,16 +103,65 @@ TEST(ReadOnly, AManagerMaySendAnything) {
 }
 
 TEST(ReadOnlyTransport, PassesOnGets) {
-  auto inner = std::make_unique<Inner>();
-  const Inner& wire = *inner;
-  ReadOnlyTransport transport(std::move(inner), SmMode::kObserve);
+  Inner wire;
+  ReadOnlyTransport transport(wire, SmMode::kObserve);
   EXPECT_TRUE(transport.Send(Mad(ManagementClass::kPerf, Method::kGet)).ok());
   EXPECT_TRUE(transport.SetIsSm(false).ok());
   EXPECT_EQ(wire.sent, 1);
 }
 
+// A waiting fabricd keeps a port open that was registered for a manager.
+TEST(ReadOnlyTransport, DeliversOnlyTheRequestsOfItsMode) {
+  const auto arriving = [](Agent agent, ManagementClass management_class, Method method) {
+    IncomingMad mad;
+    mad.agent = agent;
+    mad.payload = Mad(management_class, method).payload;
+    return Incoming(std::move(mad));
+  };
+  const auto all = [&] {
+    std::vector<Incoming> burst;
+    burst.push_back(arriving(Agent::kSmpLid, ManagementClass::kSubnLidRouted, Method::kTrap));
+    burst.push_back(arriving(Agent::kSmpLid, ManagementClass::kSubnLidRouted, Method::kGet));
+    burst.push_back(arriving(Agent::kSubnAdm, ManagementClass::kSubnAdm, Method::kGet));
+    burst.push_back(arriving(Agent::kPerf, ManagementClass::kPerf, Method::kGetResp));
+    burst.push_back(LocalPortEvent{});
+    return burst;
+  };
+  const auto delivered = [&](SmMode mode, std::vector<Incoming> burst) {
+    Inner wire;
+    ReadOnlyTransport transport(wire, mode);
+    size_t count = 0;
+    EXPECT_TRUE(transport.Start([&](std::span<Incoming> some) { count += some.size(); }).ok());
+    wire.sink(burst);
+    return count;
+  };
+  EXPECT_EQ(delivered(SmMode::kStandby, all()), 3u);
+  EXPECT_EQ(delivered(SmMode::kObserve, all()), 2u);
+}
+
+TEST(ReadOnlyTransport, ABurstOfWhichNothingIsLeftIsNotDelivered) {
+  Inner wire;
+  ReadOnlyTransport transport(wire, SmMode::kObserve);
+  int calls = 0;
+  ASSERT_TRUE(transport.Start([&](std::span<Incoming>) { ++calls; }).ok());
+  IncomingMad trap;
+  trap.payload = Mad(ManagementClass::kSubnLidRouted, Method::kTrap).payload;
+  Incoming burst[] = {trap};
+  wire.sink(burst);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(ReadOnlyTransport, ALostPortIsReported) {
+  Inner wire;
+  ReadOnlyTransport transport(wire, SmMode::kObserve);
+  EXPECT_TRUE(transport.PortStatus().ok());
+  wire.loss = absl::UnavailableError("gone");
+  EXPECT_EQ(transport.PortStatus(), wire.loss);
+}
+
 TEST(ReadOnlyTransportDeathTest, EndsTheProcessBeforeASet) {
-  ReadOnlyTransport transport(std::make_unique<Inner>(), SmMode::kObserve);
+  Inner wire;
+  ReadOnlyTransport transport(wire, SmMode::kObserve);
   EXPECT_DEATH((void)transport.Send(Mad(ManagementClass::kSubnDirectedRoute, Method::kSet)),
                "Set PortInfo of class 0x81 in observe mode");
   EXPECT_DEATH((void)transport.Send(Mad(ManagementClass::kSubnLidRouted, Method::kTrapRepress)),
@@ -115,11 +170,10 @@ TEST(ReadOnlyTransportDeathTest, EndsTheProcessBeforeASet) {
 }
 
 TEST(ReadOnlyTransportDeathTest, OnlyAStandbySetsIsSm) {
-  ReadOnlyTransport observer(std::make_unique<Inner>(), SmMode::kObserve);
+  Inner wire;
+  ReadOnlyTransport observer(wire, SmMode::kObserve);
   EXPECT_DEATH((void)observer.SetIsSm(true), "IsSM in observe mode");
-  auto inner = std::make_unique<Inner>();
-  const Inner& wire = *inner;
-  ReadOnlyTransport standby(std::move(inner), SmMode::kStandby);
+  ReadOnlyTransport standby(wire, SmMode::kStandby);
   EXPECT_TRUE(standby.SetIsSm(true).ok());
   EXPECT_TRUE(wire.is_sm_set);
 }

@@ -161,7 +161,7 @@ Request To(uint32_t device) {
 }
 
 TEST(RequestWindowTest, IdsHaveTheBitOfTelemetry) {
-  RequestWindow window(16);
+  RequestWindow window(16, 0);
   const TransactionId first = window.Open(To(1));
   EXPECT_NE(first.value() & RequestWindow::kIdBit, 0u);
   ASSERT_TRUE(window.Close(first).has_value());
@@ -169,8 +169,17 @@ TEST(RequestWindowTest, IdsHaveTheBitOfTelemetry) {
   EXPECT_NE(window.Open(To(1)), first);
 }
 
+TEST(RequestWindowTest, DoesNotKnowTheIdsOfAWindowWithAnotherFirstRound) {
+  RequestWindow before(16, 7), window(16, 0x12345678);
+  const TransactionId late = before.Open({});
+  const TransactionId id = window.Open({});
+  EXPECT_EQ(window.Find(late), nullptr);
+  EXPECT_EQ(window.Close(late), std::nullopt);
+  EXPECT_NE(window.Close(id), std::nullopt);
+}
+
 TEST(RequestWindowTest, GrowsWithResponsesAndHalvesOncePerRoundOfLoss) {
-  RequestWindow window(1024);
+  RequestWindow window(1024, 0);
   const uint32_t start = window.size();
   std::vector<TransactionId> ids;
   for (uint32_t i = 0; i < start; ++i) ids.push_back(window.Open(To(i)));
@@ -187,7 +196,7 @@ TEST(RequestWindowTest, GrowsWithResponsesAndHalvesOncePerRoundOfLoss) {
 }
 
 TEST(RequestWindowTest, ReportsRequestsThatTheTransportDidNotEnd) {
-  RequestWindow window(16);
+  RequestWindow window(16, 0);
   const TransactionId id = window.Open(To(1));
   EXPECT_TRUE(window.Expired(Instant(std::chrono::seconds(4))).empty());
   EXPECT_EQ(window.Expired(Instant(std::chrono::seconds(5))), std::vector<TransactionId>{id});

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/fabric_port.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "mad/wire/mad_header.h"
+
+namespace fabricd::daemon {
+namespace {
+
+constexpr char kSmallFabric[] = "sim:superpod:sus=1,hosts=1,rails=1";
+
+TEST(FabricPort, NamesAFabricThatCannotBeOpened) {
+  const auto unknown = FabricPort::Open("sim:nowhere", SmMode::kManage);
+  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(unknown.status()).find("nowhere"), std::string::npos);
+  EXPECT_FALSE(FabricPort::Open("umad:no_such_device:1", SmMode::kManage).ok());
+}
+
+TEST(FabricPortDeathTest, OneThatWaitsSendsNoSetAndTheManagerAfterItDoes) {
+  const auto port = *FabricPort::Open(kSmallFabric, SmMode::kManage);
+  mad::OutgoingMad set;
+  set.payload.resize(wire::kMadBytes);
+  set.payload[3] = static_cast<uint8_t>(wire::Method::kSet);
+  const auto ignore = [](std::span<mad::Incoming>) {};
+  EXPECT_DEATH((void)port->Use(SmMode::kStandby).Send(set), "in standby mode");
+  mad::Transport& manager = port->Use(SmMode::kManage);
+  ASSERT_TRUE(manager.Start(ignore).ok());
+  EXPECT_TRUE(manager.Send(set).ok());
+  manager.Stop();
+}
+
+TEST(FabricPort, ASimulatedFabricStaysTheSame) {
+  const auto port = *FabricPort::Open(kSmallFabric, SmMode::kManage);
+  sim::Control* const control = port->sim_control();
+  ASSERT_NE(control, nullptr);
+  mad::Transport& first = port->Use(SmMode::kManage);
+  ASSERT_TRUE(first.Start([](std::span<mad::Incoming>) {}).ok());
+  const auto nodes = control->ListNodes().size();
+  EXPECT_GT(nodes, 1u);
+  first.Stop();
+  mad::Transport& second = port->Use(SmMode::kManage);
+  ASSERT_TRUE(second.Start([](std::span<mad::Incoming>) {}).ok());
+  EXPECT_EQ(control->ListNodes().size(), nodes);
+  EXPECT_EQ(second.local_port().port_guid, first.local_port().port_guid);
+}
+
+}  // namespace
+}  // namespace fabricd::daemon
