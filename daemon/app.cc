@@ -29,8 +29,8 @@ namespace fabricd::daemon {
 namespace {
 
 // Where another SM is master fabricd knows the fabric too, and telemetry may be set to poll it.
-telemetry::State CollectorStateOf(const sweep::FabricView& view) {
-  if (view.sm.state == wire::SmState::kStandby) return telemetry::State::kStandby;
+telemetry::State CollectorStateOf(const sweep::FabricView& view, bool waits) {
+  if (waits || view.sm.state == wire::SmState::kStandby) return telemetry::State::kStandby;
   return view.snapshot->node_count() == 0 ? telemetry::State::kWaiting : telemetry::State::kPolling;
 }
 
@@ -247,7 +247,8 @@ void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
   state_->SetMaster(view->sm.state == wire::SmState::kMaster);
   node_.TellOthers(view->sm);
-  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view)});
+  const bool waits = node_.other_master().has_value();
+  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view, waits)});
   api_.OnPublished(IsServing(*view));
 }
 

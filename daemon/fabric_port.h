@@ -34,7 +34,7 @@ class FabricPort {
       : transport_(std::move(transport)), sim_control_(sim_control) {}
 
   KeptTransport transport_;
-  sim::Control* const sim_control_;                 // Of transport_.
+  sim::Control* const sim_control_;                  // Of transport_.
   std::optional<mad::ReadOnlyTransport> read_only_;  // Of the user, if it does not manage.
 };
 

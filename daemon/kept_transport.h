@@ -27,9 +27,7 @@ class KeptTransport final : public mad::Transport {
   // The port goes on. What arrives before the next Start() is dropped.
   void Stop() override;
   absl::Status Send(const mad::OutgoingMad& mad) override { return inner_->Send(mad); }
-  absl::Status AgentStatus(mad::Agent agent) const override {
-    return inner_->AgentStatus(agent);
-  }
+  absl::Status AgentStatus(mad::Agent agent) const override { return inner_->AgentStatus(agent); }
   // A port that is lost stays lost: no Start() brings it back.
   absl::Status PortStatus() const override { return inner_->PortStatus(); }
   absl::Status SetIsSm(bool is_sm) override { return inner_->SetIsSm(is_sm); }

@@ -242,6 +242,7 @@ std::shared_ptr<const TelemetryView> Collector::MakeView(Instant now) {
   view->at = ToMillis(now);
   view->started = started_;
   view->interval = schedule_.interval();
+  view->polls_since = polls_since_;
   view->options = options_;
   view->snapshot = snapshot_;
   view->stats = stats_;

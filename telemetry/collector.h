@@ -176,6 +176,7 @@ class Collector {
   const Instant started_;
   State state_ = State::kWaiting;
   State notified_state_ = State::kWaiting;  // By FabricChanged.
+  Millis polls_since_ = 0;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;
   CoreLoad load_;
   Instant busy_since_ = kNever;

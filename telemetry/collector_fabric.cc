@@ -27,6 +27,7 @@ void Collector::On(const FabricChanged& event, Instant now, Effects& effects) {
   const bool polls = notified_state_ == State::kPolling ||
                      (notified_state_ == State::kStandby && options_.as_standby);
   const bool began = state_ != State::kPolling && polls;
+  if (began) polls_since_ = at;
   const auto before = std::exchange(snapshot_, event.snapshot);
   state_ = polls ? State::kPolling : notified_state_;
   records_.Fit(*snapshot_);

@@ -40,6 +40,10 @@ Freshness TelemetryView::FreshnessOf(const PortRecord& record) const {
   return telemetry::FreshnessOf(TrafficReadAt(record), at, interval);
 }
 
+bool TelemetryView::HasPolledAll() const {
+  return telemetry::FreshnessOf(polls_since, at, interval) != Freshness::kFresh;
+}
+
 Millis TrafficReadAt(const PortRecord& record) {
   return std::max(record.read_at[static_cast<size_t>(Source::kPortCountersExtended)],
                   record.read_at[static_cast<size_t>(Source::kPortCounters)]);

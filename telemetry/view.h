@@ -92,8 +92,9 @@ struct TelemetryView {
   State state = State::kWaiting;
   bool receives_traps = false;  // They go to the master SM.
   Millis at = 0;
-  Instant started{};    // Millis count from here.
-  Millis interval = 0;  // Of polling.
+  Instant started{};       // Millis count from here.
+  Millis interval = 0;     // Of polling.
+  Millis polls_since = 0;  // kPolling: when it began.
   Options options;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot;  // Null before the first.
   // By slot; null: never looked at.
@@ -110,6 +111,8 @@ struct TelemetryView {
   const PortInventory* FindInventory(PortRef port) const;
   const DeviceRecord* FindDevice(NodeIndex node) const;
   Freshness FreshnessOf(const PortRecord& record) const;  // Of its traffic counters.
+  // It has polled for so long that a port which is not fresh by now did not respond.
+  bool HasPolledAll() const;
 };
 
 // When the traffic counters of the port were last read; 0: never.

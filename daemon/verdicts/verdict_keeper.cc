@@ -273,7 +273,12 @@ void VerdictKeeper::MakeView(Assessed& assessed) {
   view->at = assessed.inputs.now;
   view->interval = options_.interval;
   view->snapshot = assessed.inputs.telemetry->snapshot;
-  view->findings = assessor_.report().findings;
+  // Nothing is known before each port has had its turn, and nobody needs to hear of it.
+  const bool has_begun = assessed.inputs.telemetry->HasPolledAll();
+  const policy::FleetReport none;
+  const policy::FleetReport& report =
+      assessor_.report().is_blackout && !has_begun ? none : assessor_.report();
+  view->findings = report.findings;
   const auto& families = assessor_.families().findings();
   view->findings.insert(view->findings.end(), families.begin(), families.end());
   view->configured = options_.responder.actions.configured;
@@ -295,7 +300,7 @@ void VerdictKeeper::MakeView(Assessed& assessed) {
     ++view->counts[static_cast<size_t>(shown)];
     record.response = responder_.Find(record.link);
     if (shown == Verdict::kHealthy && record.response.hold == 0) continue;
-    const auto& explained = assessor_.report().explained_by;
+    const auto& explained = report.explained_by;
     if (i < explained.size()) record.finding = explained[i];
     record.is_reversed = assessed.ends[i].a == record.link.b;
     record.a = policy::PortRefOf(assessed.ends[i].a, assessed.snapshot);

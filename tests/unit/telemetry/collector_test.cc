@@ -36,6 +36,15 @@ TEST(CollectorTest, CountsIncreasesSinceTheFirstReading) {
   EXPECT_EQ(errors.entries()[0].port, port.port);
 }
 
+TEST(CollectorTest, SaysWhenEachPortHasHadItsTurn) {
+  PolledFabric polled;
+  polled.Begin();
+  polled.Run(seconds(10));
+  EXPECT_FALSE(polled.View()->HasPolledAll());
+  polled.Run(minutes(2));
+  EXPECT_TRUE(polled.View()->HasPolledAll());
+}
+
 TEST(CollectorTest, ReadsEachActivePortOnceInAnInterval) {
   PolledFabric polled;
   polled.Begin();

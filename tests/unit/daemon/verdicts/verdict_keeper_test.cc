@@ -13,6 +13,7 @@ namespace {
 using policy::Verdict;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -65,6 +66,19 @@ TEST_F(VerdictKeeperTest, WithoutTelemetryThereAreNoVerdicts) {
   fabric_.counters.view.state = telemetry::State::kWaiting;
   ASSERT_NE(Assess().publish, nullptr);
   EXPECT_FALSE(view_->enabled);
+}
+
+TEST_F(VerdictKeeperTest, CountersThatWereNotReadYetAreNoBlackout) {
+  using telemetry::ViewMaker;
+  // Long enough for all that was read to be stale.
+  fabric_.counters.view.at += 10 * ViewMaker::kMinute;
+  fabric_.counters.view.polls_since = fabric_.counters.view.at - 10 * ViewMaker::kSecond;
+  EXPECT_THAT(Assess().events, IsEmpty());
+  EXPECT_THAT(view_->findings, IsEmpty());
+  fabric_.counters.view.at += 10 * ViewMaker::kMinute;
+  EXPECT_THAT(Assess().events, Contains(Field(&fabric::FabricEvent::type, "CommonCauseFound")));
+  EXPECT_THAT(view_->findings,
+              ElementsAre(Field(&policy::CommonFinding::cause, policy::CommonCause::kBlackout)));
 }
 
 TEST_F(VerdictKeeperTest, ABadLinkIsShownAndCordonedAtItsHost) {
