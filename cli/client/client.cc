@@ -113,6 +113,10 @@ std::shared_ptr<grpc::Channel> Connect(const Endpoint& endpoint, Result* usable)
 Client::Client(const Endpoint& endpoint, std::optional<Timeout> timeout)
     : endpoint_(endpoint), servers_(Targets(endpoint.server)), timeout_(timeout) {
   Choose();
+  MakeStubs();
+}
+
+void Client::MakeStubs() {
   topology_ = pb::TopologyService::NewStub(channel_);
   admin_ = pb::AdminService::NewStub(channel_);
   events_ = pb::EventService::NewStub(channel_);
@@ -163,9 +167,9 @@ bool Client::ChooseAnother() {
   return true;
 }
 
-std::shared_ptr<grpc::Channel> Client::ChannelToMaster(const grpc::Status& status) const {
+std::shared_ptr<grpc::Channel> Client::ChannelTo(const std::string& server) const {
   Endpoint master = endpoint_;
-  master.server = MasterOf(status);
+  master.server = server;
   if (master.server.empty()) return nullptr;
   // Another machine does not say what is asked of ours.
   if (IsLocal(Target(master.server)) && !IsLocal(server_)) return nullptr;
@@ -174,6 +178,26 @@ std::shared_ptr<grpc::Channel> Client::ChannelToMaster(const grpc::Status& statu
   if (!usable.ok()) return nullptr;
   PrintError("note: {} waits beside the master, {}: asking that one\n", server_, master.server);
   return channel;
+}
+
+Result Client::GoToMaster() {
+  for (int attempt = 0; attempt < kListAttempts; ++attempt) {
+    pb::GetSmResponse sm;
+    const Result result =
+        Call(*topology_, &pb::TopologyService::Stub::GetSm, pb::GetSmRequest(), &sm);
+    if (!result.ok() || sm.state() == "MASTER") return result;
+    const auto master = std::find_if(
+        sm.sharing_nodes().begin(), sm.sharing_nodes().end(),
+        [](const pb::SharingNode& node) { return node.state() == "MASTER" && !node.is_this(); });
+    auto channel = master == sm.sharing_nodes().end() ? nullptr : ChannelTo(master->endpoint());
+    if (channel == nullptr)
+      return {kRefused, fmt::format("the SM at {} is {}, not the master: what it shows may be old",
+                                    server_, sm.state())};
+    server_ = master->endpoint();
+    channel_ = std::move(channel);
+    MakeStubs();
+  }
+  return {kUnavailable, "no node says that it is the master"};
 }
 
 Result Client::Poll(Timeout timeout, const std::string& what,

@@ -87,6 +87,10 @@ class Client {
     return ToResult((there.*method)(&context, request, response), MasterOf(status));
   }
 
+  // For commands that change what they have read: goes on at the master, if this node waits beside
+  // it. kRefused: this node is not the master and names none. What it shows may be old.
+  Result GoToMaster();
+
   // All pages in one response. A view that goes while it is being listed is listed anew.
   template <typename Request, typename Response>
   Result List(grpc::Status (pb::TopologyService::Stub::*method)(grpc::ClientContext*,
@@ -184,9 +188,14 @@ class Client {
   void Choose();
   // The same again. True: it is another one than before.
   bool ChooseAnother();
+  void MakeStubs();  // On channel_.
 
-  // Null: the status names no master, or it cannot be reached with what we have.
-  std::shared_ptr<grpc::Channel> ChannelToMaster(const grpc::Status& status) const;
+  // To the node at `master`, with a note. Null: it cannot be reached with what we have.
+  std::shared_ptr<grpc::Channel> ChannelTo(const std::string& master) const;
+  // Null: the status names no master, or as above.
+  std::shared_ptr<grpc::Channel> ChannelToMaster(const grpc::Status& status) const {
+    return ChannelTo(MasterOf(status));
+  }
 
   std::optional<TimePoint> EndOf(std::optional<Timeout> timeout) const {
     if (!timeout) return std::nullopt;
@@ -246,7 +255,7 @@ class Client {
 
   const Endpoint endpoint_;
   const std::vector<std::string> servers_;  // As gRPC takes them.
-  std::string server_;                      // Of these.
+  std::string server_;                      // Of these, or the master that one of them named.
   const std::optional<Timeout> timeout_;
   int page_size_ = kMostOfPage;
   Result usable_;

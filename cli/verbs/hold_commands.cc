@@ -303,6 +303,8 @@ Result LiftHolds(Client& client, const Globals& globals, const HoldVerb& verb,
                  const UnholdOptions& options) {
   Targets targets;
   if (Result result = ReadTargets(options.words, &targets); !result.ok()) return result;
+  // Elsewhere a hold may be missing that the master has: it would seem to be lifted.
+  if (Result result = client.GoToMaster(); !result.ok()) return result;
   Failures failures;
   for (const std::string& name : targets.names)
     failures.Add(LiftAt(client, globals, verb, options, targets, name));

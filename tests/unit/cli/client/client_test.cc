@@ -58,12 +58,13 @@ TEST(Client, ReconnectsFromTheLastVersionUntilNoServerResponds) {
 }
 
 // Refuses, as a node does that waits beside the master at `master`; empty: this is the master.
-class Node final : public pb::AdminService::Service {
+class Node final : public pb::AdminService::Service, public pb::TopologyService::Service {
  public:
   explicit Node(std::string at) : address("unix:" + at) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
+    builder.RegisterService(static_cast<pb::AdminService::Service*>(this));
+    builder.RegisterService(static_cast<pb::TopologyService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   ~Node() override { server_->Shutdown(); }
@@ -74,6 +75,18 @@ class Node final : public pb::AdminService::Service {
     if (master.empty()) return grpc::Status::OK;
     return rpc::ToGrpc(query::MakeError(absl::StatusCode::kFailedPrecondition, reason, "refused",
                                         {{"master_endpoint", master}}));
+  }
+
+  grpc::Status GetSm(grpc::ServerContext*, const pb::GetSmRequest*,
+                     pb::GetSmResponse* response) override {
+    response->set_state(master.empty() ? "MASTER" : "NOT-ACTIVE");
+    pb::SharingNode& own = *response->add_sharing_nodes();
+    own.set_state("WAITING");
+    own.set_is_this(true);
+    pb::SharingNode& other = *response->add_sharing_nodes();
+    other.set_endpoint(master);
+    other.set_state("MASTER");
+    return grpc::Status::OK;
   }
 
   const std::string address;
@@ -110,6 +123,32 @@ TEST(Client, AsksTheMasterWhereAWaitingNodeRefuses) {
   waiting.reason = "NOT_MASTER";
   waiting.master = "head1:7471";
   EXPECT_EQ(call().message, "refused");
+}
+
+TEST(Client, GoesToTheMasterThatAWaitingNodeNames) {
+  const rpc::testing::TempDir directory;
+  Node waiting(directory / "waiting"), master(directory / "master");
+  waiting.master = master.address;
+  Client client({waiting.address, "", "", ""}, std::nullopt);
+  EXPECT_TRUE(client.GoToMaster().ok());
+  EXPECT_EQ(client.server(), master.address);
+  pb::SetPriorityResponse response;
+  EXPECT_TRUE(client
+                  .Call(client.admin(), &pb::AdminService::Stub::SetPriority,
+                        pb::SetPriorityRequest(), &response)
+                  .ok());
+  EXPECT_EQ(std::pair(waiting.calls, master.calls), std::pair(0, 1));
+}
+
+TEST(Client, DoesNotTakeANodeForTheMasterThatIsNot) {
+  const rpc::testing::TempDir directory;
+  Node one(directory / "one"), two(directory / "two");
+  one.master = two.address;
+  two.master = one.address;
+  Client client({one.address, "", "", ""}, std::nullopt);
+  EXPECT_EQ(client.GoToMaster().code, kUnavailable);
+  one.master = two.master = "head1:7471";  // Without certificates for it.
+  EXPECT_EQ(client.GoToMaster().code, kRefused);
 }
 
 }  // namespace
