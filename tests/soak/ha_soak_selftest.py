@@ -53,8 +53,9 @@ class Sets(unittest.TestCase):
 
 class Numbers(unittest.TestCase):
     def test_reregistration(self):
-        self.assertEqual(ha_soak.check_reregisters(0), [])
-        self.assertEqual(len(ha_soak.check_reregisters(1)), 1)
+        self.assertEqual(ha_soak.check_reregisters("kill", 0), [])
+        self.assertEqual(ha_soak.check_reregisters("partition", 16), [])
+        self.assertEqual(len(ha_soak.check_reregisters("kill", 1)), 1)
 
     def test_late_sets(self):
         self.assertEqual(ha_soak.check_late_sets(3), [])
