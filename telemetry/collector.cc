@@ -56,18 +56,18 @@ void Collector::Step(const Event& event, Instant now, Effects& effects) {
 void Collector::LeavePass(Device& device, Millis now) {
   if (!device.is_in_pass || device.AwaitsMandatory(now)) return;
   device.is_in_pass = false;
-  --pass_left_;
+  --pass_.left;
 }
 
 void Collector::EndPasses(Instant now, Effects& effects) {
-  if (polls_.empty()) return;
+  if (pass_.polls.empty()) return;
   if (state_ != State::kPolling) {
     for (Device& device : devices_) device.is_in_pass = false;
-    pass_left_ = 0;
-    for (uint64_t id : std::exchange(polls_, {})) effects.passes_refused.push_back(id);
-  } else if (pass_left_ == 0) {
-    for (uint64_t id : std::exchange(polls_, {})) effects.passes_done.push_back(id);
-    stats_.last_pass = now - pass_began_;
+    pass_.left = 0;
+    for (uint64_t id : std::exchange(pass_.polls, {})) effects.passes_refused.push_back(id);
+  } else if (pass_.left == 0) {
+    for (uint64_t id : std::exchange(pass_.polls, {})) effects.passes_done.push_back(id);
+    stats_.last_pass = now - pass_.began;
     ++stats_.passes;
   }
 }
@@ -94,14 +94,14 @@ void Collector::On(const PollNow& event, Instant now, Effects& effects) {
     effects.passes_refused.push_back(event.id);
     return;
   }
-  if (polls_.empty()) pass_began_ = now;
-  polls_.push_back(event.id);
+  if (pass_.polls.empty()) pass_.began = now;
+  pass_.polls.push_back(event.id);
   const Millis at = ToMillis(now);
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (const auto& [ref, port] : node.LinkPorts())
       if (IsPolled(node, ref.port)) Want(ref, AskSet::Of({Ask::kExtended, Ask::kClassic}), at);
     Device& device = devices_[node.index.value()];
-    if (!device.is_in_pass) ++pass_left_;
+    if (!device.is_in_pass) ++pass_.left;
     device.is_in_pass = true;
     LeavePass(device, at);
   });

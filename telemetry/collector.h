@@ -194,10 +194,13 @@ class Collector {
   std::deque<SmpAsk> smps_;
   absl::flat_hash_map<PortRef, Millis> watched_;  // Until when. Bounded.
   bool smp_in_flight_ = false;
-  Instant expired_at_{};         // Deadlines were looked at last.
-  std::vector<uint64_t> polls_;  // Ids of PollNow under way.
-  size_t pass_left_ = 0;         // Devices that they wait for.
-  Instant pass_began_{};
+  Instant expired_at_{};  // Deadlines were looked at last.
+  struct Pass {
+    std::vector<uint64_t> polls;  // Ids of PollNow; empty: none is under way.
+    size_t left = 0;              // Devices that they wait for.
+    Instant began{};
+  };
+  Pass pass_;  // On demand.
   Stats stats_;
   uint64_t number_ = 0;
 };
