@@ -2,6 +2,7 @@
 // fabricd: command line, configuration, signals. Everything else is in App.
 #include <pthread.h>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -28,6 +29,7 @@ namespace {
 using fabricd::config::Config;
 
 constexpr int kExitUsage = 2;
+constexpr std::chrono::seconds kRetry{1};  // Of a start within the process.
 
 struct Arguments {
   std::string config_file;
@@ -168,6 +170,13 @@ class SignalThread {
   std::thread thread_;
 };
 
+// For the time between two Apps, in which no SignalThread waits. True: SIGTERM or SIGINT came.
+bool IsStoppedWithin(std::chrono::seconds pause, const sigset_t& set) {
+  const timespec wait{.tv_sec = pause.count(), .tv_nsec = 0};
+  const int number = sigtimedwait(&set, nullptr, &wait);
+  return number == SIGTERM || number == SIGINT;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -205,6 +214,13 @@ int main(int argc, char** argv) {
   int code = 0;
   for (bool again = true; again;) {
     auto app = fabricd::daemon::App::Create(*config, run);
+    // The store may be away for a moment. Under systemd the watchdog limits how often.
+    if (!app.ok() && run.port != nullptr) {
+      spdlog::error("cannot start again, trying on: {}", fabricd::Message(app.status()));
+      if (!IsStoppedWithin(kRetry, signals)) continue;
+      code = 0;
+      break;
+    }
     if (!app.ok()) {
       fabricd::daemon::EndLogging();  // What was logged comes before it.
       fmt::print(stderr, "fabricd: {}\n", fabricd::Message(app.status()));
