@@ -120,6 +120,7 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   flying.is_repeat = is_retry || IsRepeatedSet(program, flying);
   NoteRepeat(program, flying);
   program.flying[smp->transaction_id()] = flying;
+  if (!program.judged) return;
   const auto in_flight = [&] { return program.flying.size() - program.cut_off; };
   if (in_flight() > options_.window_max) NoteCutOff(host, program);
   if (in_flight() > options_.window_max)
@@ -156,7 +157,7 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (flying == program.flying.end()) return;  // No answer to a request.
   if (flying->second.cut_off)
     --program.cut_off;
-  else if (!flying->second.IsProbe() && !flying->second.device.IsNone())
+  else if (program.judged && !flying->second.IsProbe() && !flying->second.device.IsNone())
     --program.at_device[flying->second.device];
   const NodeIndex device = flying->second.device;
   program.flying.erase(flying);

@@ -118,6 +118,20 @@ TEST_F(WatchWindow, ANewProgramHasNothingInFlight) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
+TEST_F(WatchWindow, AProgramOfAnotherKindIsNotJudged) {
+  const PortRef host = HostOf("node0003 mlx5_0");
+  const TestClient other(fabric_, host);
+  for (uint32_t i = 1; i <= 5; ++i) {
+    wire::Smp smp;
+    smp.attribute = AttributeId::kNodeDescription;
+    smp.path = to_switch_;
+    smp.tid = TransactionId(i);
+    ASSERT_TRUE(fabric_.Send(now_, host, EncodeSmp(smp, kTestTimeout)).ok());
+  }
+  AwaitAll();
+  EXPECT_THAT(faults(), IsEmpty());
+}
+
 // ---- idle Sets
 
 class WatchIdle : public WatchTest {
