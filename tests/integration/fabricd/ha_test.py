@@ -24,6 +24,7 @@ etcd: {endpoints: [%s], lease: 2s, timeout: 1s, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
+SECONDS = 5  # That a waiting node may be behind, on a busy machine.
 
 
 class Shared(ibsim.Case):
@@ -41,11 +42,13 @@ class Shared(ibsim.Case):
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
 
-    def held(self, node):
+    def listed(self, node, what):
         # A node that is not master says so first.
-        text = node.ctl("get", "holds", "-o", "json")
-        holds = json.loads(text[text.index("{"):])["holds"]
-        return sorted(hold["target"]["name"] for hold in holds)
+        text = node.ctl("get", what, "-o", "json")
+        return json.loads(text[text.index("{"):])[what]
+
+    def held(self, node):
+        return sorted(hold["target"]["name"] for hold in self.listed(node, "holds"))
 
     def lids_of(self, node):
         return {end["guid"]: end["lid"] for each in node.ask("get", "nodes")["nodes"]
@@ -55,8 +58,8 @@ class Shared(ibsim.Case):
         return self.run_program([os.path.join(node.bin, "fabricd"), "store", *words, "--config",
                                  node.config, "--state-dir", node.state], code=code)
 
-    def wait_until(self, condition):
-        end = time.monotonic() + ibsim.PATIENCE
+    def wait_until(self, condition, seconds=ibsim.PATIENCE):
+        end = time.monotonic() + seconds
         while not condition():
             self.assertLess(time.monotonic(), end, "not in time")
             time.sleep(0.1)
@@ -99,6 +102,32 @@ class Nodes(Shared):
         self.assertEqual(self.held(self.head2), [hosts[0]])
         self.assertEqual(self.lids_of(self.head2), lids)
         self.cordon(self.head2, hosts[1])
+
+    def test_a_waiting_node_shows_holds_and_partitions_of_the_master(self):
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.assertEqual(self.held(self.head2), [])
+        # etcd is read twice a second.
+        self.cordon(self.head1, hosts[0])
+        self.wait_until(lambda: self.held(self.head2) == [hosts[0]], SECONDS)
+        self.head1.ctl("drain", "host", hosts[1], "--reason", "test", "--for", "4s")
+        self.wait_until(lambda: self.held(self.head2) == sorted(hosts[:2]), SECONDS)
+        self.assertEqual({hold["target"]["name"]: (hold["state"], hold["note"])
+                          for hold in self.listed(self.head2, "holds")},
+                         {hosts[0]: ("HOLD_STATE_IN_EFFECT", ""),
+                          hosts[1]: ("HOLD_STATE_PENDING",
+                                     "the master knows whether it is in effect")})
+        self.head1.ctl("uncordon", hosts[0])
+        self.wait_until(lambda: self.held(self.head2) == [hosts[1]], SECONDS)
+        self.head1.ctl("partition", "create", "tenant")
+        self.wait_until(lambda: "tenant" in [each["name"] for each in
+                                             self.listed(self.head2, "partitions")], SECONDS)
+        self.wait_until(lambda: self.held(self.head1) == [])
+        self.wait_until(lambda: self.held(self.head2) == [], SECONDS)
+        # The master alone has let it expire.
+        self.assertFalse(self.head2.log.has("holds could not be stored", 0, 0))
 
     def test_nodes_that_are_not_configured_alike_are_a_problem(self):
         self.bring_up(self.head1)
