@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two management nodes with one state in real etcds: a node dies, or is stopped and continued; etcd
-hangs, or is lost for ever.
+hangs, or is lost for ever; an opensm wins the election.
 
 usage: ha_test.py BIN_DIR [TEST...]
 """
@@ -331,6 +331,118 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.head2.kill()
         self.head1.wait_for("subnet_up")
         self.assertEqual(self.held(self.head1), sorted([self.host, self.host2]))
+
+
+class BesideOpenSm(Shared, opensm_test.Recorded):
+    """Both nodes, one etcd, and an opensm of a higher priority on one ibsim."""
+
+    HOSTS = {"head1": OURS, "head2": "H-0002c90200000c00"}  # opensm is on THEIRS.
+    HEAD2_GUID = "0x2c90200000c01"
+
+    def setUp(self):
+        super().setUp()
+        if not self.oracle:
+            self.skipTest("the wire oracle is absent")
+        self.start_etcds(1)
+        self.traces = {}
+        self.head1, self.head2 = (ibsim.Fabricd(self, self.config() + opensm_test.config(priority),
+                                                name) for name, priority in (("head1", 5),
+                                                                             ("head2", 4)))
+        self.begin("head1").wait_for("subnet_up")
+        self.begin("head2").wait_for("mode=standby")
+        # Routes show the drain.
+        self.spine = self.find_spine()
+        self.head1.ctl("drain", "switch", self.spine["name"], "--reason", "test", "--wait")
+        *_, self.other, self.host = (each["name"] for each in
+                                     self.head1.ask("get", "hosts")["hosts"])
+        self.cordon(self.head1, self.host)
+        self.holds = sorted([self.host, self.spine["name"]])
+        self.before = self.lids()
+        self.assertEqual(self.through_spine(), 0)
+
+    def begin(self, name):
+        self.traces[name] = self.path("%s.%d.trace" % (name, len(os.listdir(self.folder))))
+        return getattr(self, name).start(
+            self.oracle.environment(self.sim, self.HOSTS[name], self.traces[name]))
+
+    def find_spine(self):
+        """A switch without hosts: its name, its GUID, and the ports that lead to it, by switch."""
+        ends = [(link[x], link[y]) for link in self.head1.ask("get", "links")["links"]
+                for x, y in ("ab", "ba")]
+        leaves = {near["node_name"] for near, far in ends if far["node_type"] != "SWITCH"}
+        name = next(near["node_name"] for near, _ in ends
+                    if near["node_type"] == "SWITCH" and near["node_name"] not in leaves)
+        def short(guid):
+            return guid[2:].lstrip("0")
+
+        guid = next(short(near["node_guid"]) for near, _ in ends if near["node_name"] == name)
+        return {"name": name, "guid": guid, "ports": {
+            (short(near["node_guid"]), near["number"])
+            for near, far in ends if far["node_name"] == name}}
+
+    def sent(self, name):
+        """[(method, attribute)] that a node has sent since it gave the subnet to another SM, if it
+        has, by its recording."""
+        sent = [(mad.method_name, mad.attr_name)
+                for mad in self.oracle.read(self.traces[name]).mads if mad.dir == "S"]
+        while ("Set", "SMInfo") in sent:
+            sent = sent[sent.index(("Set", "SMInfo")) + 1:]
+        return sent
+
+    def through_spine(self):
+        """How many LIDs but its own have routes through the drained spine."""
+        own = int(self.before[self.spine["guid"]])
+        return sum((guid, int(port)) in self.spine["ports"]
+                   for guid, table in self.tables().items()
+                   for lid, port in table if int(lid, 16) != own)
+
+    def nobody_writes_while_opensm_is_master(self):
+        """And what is stored stays."""
+        # Each poll is a chance to do something else.
+        self.wait_until(lambda: self.sent("head1").count(("Get", "SMInfo")) > 8)
+        for name in self.HOSTS:
+            self.assertEqual([each for each in self.sent(name) if each[0] == "Set"], [], name)
+            self.assertEqual(self.held(getattr(self, name)), self.holds)
+        self.assertEqual(self.sminfo(self.before[THEIR_GUID[2:]]), (THEIR_GUID, "MASTER"))
+        self.assertIn("this SM is STANDBY: the master keeps the holds",
+                      self.cordon(self.head1, self.host, code=REFUSED))
+        self.cordon(self.head2, self.host, code=REFUSED)
+        self.assertIn("2 holds", self.store(self.head1, "export", self.path("now.db")))
+        os.remove(self.path("now.db"))
+
+    def is_master(self, node, guid):
+        node.wait_for("subnet_up")
+        self.assertEqual(self.sminfo(), (guid, "MASTER"))
+        self.assertEqual((self.lids(), self.held(node)), (self.before, self.holds))
+        self.assertEqual(self.through_spine(), 0)
+        self.cordon(node, self.other)
+
+    def test_one_that_joins_wins_and_fabricd_is_master_again_after_it(self):
+        self.opensm(10)
+        self.their_log.wait_for("Entering MASTER state")
+        self.head1.wait_for("state=STANDBY")
+        self.nobody_writes_while_opensm_is_master()
+        ibsim.stop(self.theirs)
+        self.is_master(self.head1, OUR_GUID)
+        # The other one waits for it again.
+        self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
+        self.head2.wait_for("mode=standby")
+
+    def test_holds_replace_the_routes_of_opensm_also_at_the_second_node(self):
+        for node in (self.head1, self.head2):
+            self.assertEqual(node.stop(), 0)
+        self.opensm(10)
+        self.their_log.wait_for("SUBNET UP")
+        self.assertGreater(self.through_spine(), 0)
+        self.begin("head1").wait_for("state=STANDBY")
+        self.begin("head2").wait_for("mode=standby")
+        self.nobody_writes_while_opensm_is_master()
+        self.assertGreater(self.through_spine(), 0)
+        # The owner of the epoch dies first: the second one is a manager when that is over.
+        self.head1.kill()
+        self.head2.wait_for("state=STANDBY")
+        ibsim.stop(self.theirs)
+        self.is_master(self.head2, self.HEAD2_GUID)
 
 
 if __name__ == "__main__":
