@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two management nodes with one state in real etcds: a node dies, or is stopped and continued; etcd
-hangs, or is lost for ever; an opensm wins the election.
+hangs, or is lost for ever; an opensm wins the election; one node is upgraded after the other.
 
 usage: ha_test.py BIN_DIR [TEST...]
 """
@@ -20,10 +20,11 @@ from opensm_test import OUR_GUID, OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
 FABRIC = "sim:fat-tree:radix=4,levels=2"
 CONFIG = """\
 store: %s
-etcd: {endpoints: [%s], lease: 2s, timeout: 1s, advertise: "%s"}
+etcd: {endpoints: [%s], lease: %ds, timeout: 1s, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
+LEASE = 2
 SECONDS = 5  # That a waiting node may be behind, on a busy machine.
 
 
@@ -37,7 +38,7 @@ class Shared(ibsim.Case):
 
     def config(self, store="etcd", advertise=""):
         return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients),
-                         advertise)
+                         LEASE, advertise)
 
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
@@ -55,7 +56,7 @@ class Shared(ibsim.Case):
                 for end in each["end_ports"]}
 
     def store(self, node, *words, code=0):
-        return self.run_program([os.path.join(node.bin, "fabricd"), "store", *words, "--config",
+        return self.run_program([node.program, "store", *words, "--config",
                                  node.config, "--state-dir", node.state], code=code)
 
     def wait_until(self, condition, seconds=ibsim.PATIENCE):
@@ -443,6 +444,71 @@ class BesideOpenSm(Shared, opensm_test.Recorded):
         self.head2.wait_for("state=STANDBY")
         ibsim.stop(self.theirs)
         self.is_master(self.head2, self.HEAD2_GUID)
+
+
+class Upgrade(Shared, opensm_test.OpenSm):
+    """Two nodes on one ibsim, one after the other of a later version with a newer layout."""
+
+    HOSTS = {"head1": OURS, "head2": THEIRS}
+
+    def setUp(self):
+        super().setUp()
+        self.start_etcds(1)
+        for name, priority in (("head1", 5), ("head2", 4)):
+            setattr(self, name, ibsim.Fabricd(
+                self, self.config() + opensm_test.config(priority), name))
+
+    def begin(self, name, version="now"):
+        node = getattr(self, name)
+        node.program = (os.path.join(node.bin, "..", "tests", "fabricd_next") if version == "next"
+                        else os.path.join(node.bin, "fabricd"))
+        return node.start(self.sim.environment(self.HOSTS[name]))
+
+    def step_down(self, node, successor):
+        self.wait_until(lambda: len(self.nodes(node)) == 2)
+        node.ctl("sm", "step-down", "--for-upgrade", "--reason", "test")
+        successor.wait_for("subnet_up")
+        node.wait_for("mode=standby")
+
+    def schema(self):
+        return self.etcds.get("/fabricd/control/schema")
+
+    def test_one_node_after_the_other_and_back_and_then_for_good(self):
+        self.begin("head1").wait_for("subnet_up")
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.cordon(self.head1, hosts[0])
+        self.begin("head2", "next").wait_for("mode=standby")
+        self.assertEqual(self.held(self.head2), [hosts[0]])
+        # The newer one is master in the layout of the older one,
+        self.step_down(self.head1, self.head2)
+        self.cordon(self.head2, hosts[1])
+        self.assertEqual(self.held(self.head2), sorted(hosts[:2]))
+        # so that the older one can be master again.
+        time.sleep(3 * LEASE)
+        self.assertEqual(self.schema(), "1")
+        self.step_down(self.head2, self.head1)
+        self.cordon(self.head1, hosts[2])
+        self.step_down(self.head1, self.head2)
+        self.assertEqual(self.held(self.head2), sorted(hosts[:3]))
+        # The version rises when a second node knows the newer one.
+        self.assertEqual(self.head1.stop(), 0)
+        self.wait_until(lambda: len(self.nodes(self.head2)) == 1)
+        time.sleep(3 * LEASE)
+        self.assertEqual(self.schema(), "1")
+        self.begin("head1", "next").wait_for("mode=standby")
+        self.wait_until(lambda: self.schema() == "2")
+        self.step_down(self.head2, self.head1)
+        self.step_down(self.head1, self.head2)
+        # An older one refuses it then, and leaves everything as it is.
+        self.assertEqual(self.head1.stop(), 0)
+        self.begin("head1")
+        self.head1.log.wait_for("schema version 2 is newer than this fabricd, which knows 1")
+        self.assertEqual(self.head1.process.wait(ibsim.PATIENCE), FAILED)
+        self.assertIn("3 holds", self.store(self.head1, "export", self.path("copy.db"),
+                                            "--from-copy"))
+        self.assertEqual(self.held(self.head2), sorted(hosts[:3]))
+        self.begin("head1", "next").wait_for("mode=standby")
+        self.assertEqual(self.held(self.head1), sorted(hosts[:3]))
 
 
 if __name__ == "__main__":
