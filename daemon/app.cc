@@ -42,8 +42,10 @@ App::App(const config::Config& config, const RunOptions& run)
     : config_(config),
       accept_takeover_(run.accept_takeover),
       port_(run.port),
-      node_(config_, kVersion, run.succession,
-            [this](auto job) { return state_->Post(std::move(job)); }) {
+      node_(
+          config_, kVersion, run.succession,
+          [this](auto job) { return state_->Post(std::move(job)); },
+          [this](auto changed) { commands_.inbox().PushLatest(std::move(changed)); }) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
@@ -225,6 +227,7 @@ bool App::OnTurn(const sweep::Core& core) {
   node_.Record(view(), core.statistics().window, now);
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
+  node_.Follow();
   publisher_->Beat();
   state_->Beat();
   return !stopping_ && !exit_code_;

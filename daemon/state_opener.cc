@@ -196,11 +196,12 @@ absl::StatusOr<StoredRows> StateOpener::ImportClients(const config::Config& conf
 
 // The stored partitions, or those of the file if it differs from the one that was applied last. A
 // faulty file is an error only when no partitions were ever stored: otherwise the stored ones stay
-// in force.
+// in force. A node that waits shows what the master has stored.
 absl::StatusOr<policy::PartitionState> StateOpener::OpenPartitions(const std::string& path,
                                                                    const StoredRows& rows) {
   auto known = policy::LoadPartitions(rows);
-  if (!known.ok() || path.empty()) return known;
+  const bool waits = shared_ != nullptr && shared_->other_owner();
+  if (!known.ok() || path.empty() || waits) return known;
   auto request = ReadPartitionsFile(path);
   const auto before = std::make_shared<const policy::PartitionState>(*std::move(known));
   if (request.ok() && request->file_digest == before->file_digest) return *before;

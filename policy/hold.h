@@ -81,6 +81,7 @@ struct Hold {
 struct StoredHolds {
   std::vector<Hold> holds;  // By id.
   uint64_t highest_id = 0;  // That was ever given, also to holds that are gone.
+  friend bool operator==(const StoredHolds&, const StoredHolds&) = default;
 };
 
 }  // namespace fabricd::policy

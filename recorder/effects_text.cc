@@ -42,7 +42,8 @@ constexpr const char* kEventNames[] = {"start",
                                        "set priority",
                                        "step down",
                                        "accept takeover",
-                                       "clear damping"};
+                                       "clear damping",
+                                       "stored state changed"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sweep::Event>);
 constexpr const char* kIncomingNames[] = {"received", "timed out", "send failed"};
 

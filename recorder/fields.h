@@ -281,6 +281,11 @@ void Visit(A& a, sweep::AliasesChanged& event) {
   VisitShared(a, event.aliases);
 }
 template <typename A>
+void Visit(A& a, sweep::StoredStateChanged& event) {
+  a(event.holds);
+  VisitShared(a, event.partitions);
+}
+template <typename A>
 void Visit(A& a, sweep::ReadLanes& event) {
   a(event.nodes);
 }

@@ -189,6 +189,12 @@ void Core::On(AliasesChanged changed, Instant) {
     agenda_.WantReroute("alias GUIDs");
 }
 
+void Core::On(StoredStateChanged changed, Instant now) {
+  if (!options_.sm.FollowsOwner()) return;
+  remediation_.Replace(std::move(changed.holds), now);
+  partitions_.Replace(std::move(changed.partitions));
+}
+
 // ---- commands
 
 void Core::Refuse(uint64_t command, std::string_view what) {

@@ -69,6 +69,7 @@ class Core {
   void On(GroupsChanged changed, Instant now);
   void On(ChangePartitions command, Instant now);
   void On(AliasesChanged changed, Instant now);
+  void On(StoredStateChanged changed, Instant now);
   void On(const ReadLanes& wanted, Instant) { activities_.ReadVlTables(wanted); }
   void On(const SetPriority& command, Instant now) { OnMastershipCommand(command, now); }
   void On(const StepDown& command, Instant now) { OnMastershipCommand(command, now); }

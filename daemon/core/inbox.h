@@ -6,7 +6,7 @@
 //   port events   rx → core      one of each kind: a later one replaces one that waits
 //   answers       store, compute → core     never refused: the core waits for each, and the queues
 //                 of those threads bound how many it can ask for
-//   latest        SA → core      one value of each type: a later one replaces one that waits
+//   latest        SA, store → core   one value of each type: a later one replaces one that waits
 //   VL tables     SA → core      a set of nodes: a node that is requested twice is read once
 //   commands      any → core     1,024; full: refused to the caller
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedNode: this node among those that share the durable state (docs/HA.md). It decides when
 // fabricd starts again within its process, and how: beside the master, or to take its place; it
-// tells the other nodes of this one, and keeps the record of tables. Without a shared store it does
-// nothing. The core's thread, unless stated otherwise.
+// tells the other nodes of this one, keeps the record of tables, and follows what the master
+// stores. Without a shared store it does nothing. The core's thread, unless stated otherwise.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include "daemon/core/write_fence.h"
 #include "daemon/record/table_record.h"
 #include "daemon/store/node_about.h"
+#include "daemon/store/state_follower.h"
 #include "daemon/store/store_opening.h"
 #include "shell/core_inputs.h"
 #include "sweep/interface/view.h"
@@ -38,13 +39,14 @@ struct Succession {
 
 class SharedNode {
  public:
-  // `config` must outlive this. `version`: of fabricd. `post`: TableRecord.
+  // `config` must outlive this. `version`: of fabricd. `post`, `tell`: StateFollower.
   SharedNode(const config::Config& config, std::string version, Succession succession,
-             TableRecord::Post post)
+             StateFollower::Post post, StateFollower::Tell tell)
       : config_(config),
         version_(std::move(version)),
         succession_(std::move(succession)),
-        tables_(std::move(post)) {}
+        tables_(post),
+        follower_(std::move(post), std::move(tell)) {}
 
   // How to open the store. `once`: end where another fabricd has the epoch.
   StoreOpening Opening(bool once) const;
@@ -61,6 +63,8 @@ class SharedNode {
   const Succession& successor() const { return successor_; }
   // Call after each turn. `window`: in SMPs.
   void Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window, Instant now);
+  // Call after each turn: where this node waits, the core is given what the master has stored.
+  void Follow() { follower_.Look(shared_); }
   // Another view was published.
   void TellOthers(const sweep::SmStatus& sm);
 
@@ -81,6 +85,7 @@ class SharedNode {
   const std::string version_;
   const Succession succession_;
   TableRecord tables_;
+  StateFollower follower_;
   store::etcd::SharedStore* shared_ = nullptr;
   NodeAbout about_;  // As last said.
   std::atomic<bool> steps_down_ = false;

@@ -106,6 +106,7 @@ class EtcdStore final : public NodePart {
   void Run();
   void Turn() override;
   void Look();
+  void RaiseSchema(const SharedRows::View& view);
   void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
   void CopyIfChanged();
   void WriteCopy();
@@ -138,8 +139,14 @@ class EtcdStore final : public NodePart {
   Condition wake_;
   bool stopping_ FABRICD_GUARDED_BY(wake_mutex_) = false;
   bool has_uncopied_ FABRICD_GUARDED_BY(wake_mutex_) = false;
-  std::chrono::nanoseconds looked_{};  // Of Open(), then of Turn().
-  std::thread thread_;                 // Last: it uses all of the above.
+  struct Looks {
+    std::chrono::nanoseconds last{};
+    // Since when the schema might be raised in this epoch.
+    int64_t epoch = 0;
+    std::chrono::nanoseconds alike_since{};
+  };
+  Looks looks_;         // Of Open(), then of Turn().
+  std::thread thread_;  // Last: it uses all of the above.
 };
 
 // ---- opening
@@ -160,7 +167,7 @@ absl::Status EtcdStore::Open() {
       FABRICD_RETURN_IF_ERROR(AdoptShared(copy->contents, !copy->mark.empty()));
     }
   }
-  looked_ = options_.clock();
+  looks_.last = options_.clock();
   if (options_.has_thread) thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -396,9 +403,9 @@ void EtcdStore::Run() {
 void EtcdStore::Turn() {
   CopyIfChanged();
   presence_.Turn();
-  if (contends() || options_.clock() - looked_ < options_.retry) return;
+  if (contends() || options_.clock() - looks_.last < options_.retry) return;
   Look();
-  looked_ = options_.clock();
+  looks_.last = options_.clock();
 }
 
 void EtcdStore::Look() {
@@ -409,10 +416,24 @@ void EtcdStore::Look() {
   const int64_t held = epoch_.revision();
   if (held != 0 && view.ok() && view->epoch != held) epoch_.Forget();
   const absl::Status alive = epoch_.KeepAlive();
-  if (alive.ok() && writable().ok()) return;
+  if (alive.ok() && writable().ok()) {
+    if (view.ok()) RaiseSchema(*view);
+    return;
+  }
   if (absl::IsUnavailable(alive)) return Say(alive);
   MutexLock lock(mutex_);
   Say(Reattach());
+}
+
+// Not before an older node that starts again, as one that steps down does, is there again.
+void EtcdStore::RaiseSchema(const SharedRows::View& view) {
+  if (!view.MayRaiseSchema() || view.epoch != looks_.epoch) {
+    looks_.epoch = view.epoch;
+    looks_.alike_since = options_.clock();
+  } else if (options_.clock() - looks_.alike_since >= 2 * options_.lease) {
+    MutexLock lock(mutex_);
+    (void)shared_.RaiseSchema();  // What fails is tried again by the next look.
+  }
 }
 
 // When the master of the other part is no master any more, the state is read again.

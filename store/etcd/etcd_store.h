@@ -70,6 +70,9 @@ class SharedStore : public Store {
   virtual bool is_beside_master() const { return false; }
   // Where this process waits: the owner has given its epoch back, and did not lose it. Any thread.
   virtual bool has_owner_resigned() const { return false; }
+  // Where this process waits: how often all was read again, because the owner has written. Any
+  // thread.
+  virtual uint64_t refreshes() const { return 0; }
   // What this node says to the others. Any thread.
   virtual void SetStatement(NodeStatement statement) = 0;
   // All nodes that share the state, this one too, as last read. Any thread.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/etcd/presence.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "common/number_text.h"
 #include "common/status.h"
+#include "store/etcd/schema.h"
 
 namespace fabricd::store::etcd {
 namespace {
@@ -12,15 +15,21 @@ constexpr char kOther[] = "-";
 }  // namespace
 
 std::string StatementText(const NodeStatement& statement) {
-  return fmt::format("{}\n{}", statement.is_master ? kMaster : kOther, statement.about);
+  return fmt::format("{} {}\n{}", statement.is_master ? kMaster : kOther, kSchema, statement.about);
 }
 
 NodeStatement ReadStatement(const std::string& text) {
   const size_t end = text.find('\n');
   NodeStatement statement;
-  statement.is_master = text.substr(0, end) == kMaster;
+  statement.is_master = text.substr(0, std::min(end, text.find(' '))) == kMaster;
   if (end != std::string::npos) statement.about = text.substr(end + 1);
   return statement;
+}
+
+int SchemaOf(const std::string& text) {
+  const size_t end = text.find('\n'), space = text.find(' ');
+  if (space >= end) return 1;
+  return ParseNumber<int>(text.substr(space + 1, end - space - 1)).value_or(1);
 }
 
 Presence::Presence(Client& client, std::string key, std::chrono::seconds ttl, BootClock clock)

@@ -22,9 +22,13 @@ struct NodeStatement {
 struct Node {
   std::string instance;  // Names one state directory, over restarts.
   NodeStatement statement;
+  int schema = 1;  // kSchema of its version.
 };
+// The text has kSchema of this version too.
 std::string StatementText(const NodeStatement& statement);
 NodeStatement ReadStatement(const std::string& text);
+// 1: it does not say.
+int SchemaOf(const std::string& text);
 
 class Presence {
  public:

@@ -10,6 +10,7 @@
 #include "common/number_text.h"
 #include "common/status.h"
 #include "store/etcd/batch_text.h"
+#include "store/etcd/schema.h"
 
 namespace fabricd::store::etcd {
 namespace {
@@ -87,7 +88,8 @@ absl::StatusOr<SharedRows::Control> SharedRows::ControlOf(const std::vector<KeyV
     if (name == "commit") control.commit = kv;
     if (name == "resigned") control.resigned = kv;
     if (name.starts_with(kNodes))
-      control.nodes.push_back({name.substr(kNodes.size()), ReadStatement(kv.value)});
+      control.nodes.push_back(
+          {name.substr(kNodes.size()), ReadStatement(kv.value), SchemaOf(kv.value)});
     if (!name.starts_with("batch/")) continue;
     control.has_parts = true;
     is_batch_good = DecodeChanges(kv.value, control.batch) && is_batch_good;
@@ -240,6 +242,7 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std
     view.owner_instance = InstanceOf(control->epoch.value);
     view.epoch = control->epoch.mod_revision;
   }
+  view.schema = ParseNumber<int>(control->schema.value).value_or(0);
   view.resigned = ParseNumber<int64_t>(control->resigned.value).value_or(0);
   view.nodes = control->nodes;
   const std::string data = DataPrefix(prefix);
@@ -268,6 +271,16 @@ bool SharedRows::View::OwnerIsMaster() const {
   return std::any_of(nodes.begin(), nodes.end(), [this](const Node& node) {
     return node.instance == owner_instance && node.statement.is_master;
   });
+}
+
+bool SharedRows::View::MayRaiseSchema() const {
+  return schema < kSchema && nodes.size() > 1 &&
+         std::all_of(nodes.begin(), nodes.end(),
+                     [](const Node& node) { return node.schema >= kSchema; });
+}
+
+absl::Status SharedRows::RaiseSchema() {
+  return CommitFenced({{Key("schema"), std::to_string(kSchema)}}, false).status;
 }
 
 void SharedRows::Resign() {

@@ -3,7 +3,7 @@
 // write as a whole or not at all. One thread at a time; calls block as Client's do.
 //
 //   PREFIX data/KEY           the rows (store/contents.h)
-//   PREFIX control/schema     version of all of this
+//   PREFIX control/schema     version of all of this (schema.h)
 //   PREFIX control/epoch      the owner, by a lease
 //   PREFIX control/node/ID    what each node says of itself, by a lease of its own (presence.h)
 //   PREFIX control/resigned   the number of the last epoch that was given back, and not lost
@@ -37,7 +37,6 @@ inline constexpr size_t kMostChanges = 96;
 inline constexpr size_t kMostBytes = size_t{1} << 20;
 // A row that has more cannot be written: INVALID_ARGUMENT.
 inline constexpr size_t kMostRowBytes = size_t{256} << 10;
-inline constexpr int kSchema = 1;
 
 struct SharedRowsOptions {
   std::string prefix = "/fabricd/";  // Ends with a slash.
@@ -86,6 +85,9 @@ class SharedRows {
   };
   Result Write(const FlatChanges& changes);
 
+  // Makes the layout the newest that this program knows, for good.
+  absl::Status RaiseSchema();
+
   // Gives the epoch back, and says so, as far as etcd is reached: nothing was written to devices
   // since the last write here, and nothing will be.
   void Resign();
@@ -115,9 +117,13 @@ class SharedRows {
     int64_t resigned = 0;  // The number of the last one that was given back.
     std::string owner_instance;
     std::vector<Node> nodes;  // By instance.
+    int schema = 0;
 
     // The owner says that it is master of a subnet.
     bool OwnerIsMaster() const;
+    // All nodes know a newer layout, this one and another at least. One that is alone may have to
+    // make room for an older one that is just not there.
+    bool MayRaiseSchema() const;
   };
   // All of one revision. Errors as Read().
   static absl::StatusOr<View> ReadView(Client& client, const std::string& prefix);

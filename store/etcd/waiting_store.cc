@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/etcd/waiting_store.h"
 
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -60,6 +61,8 @@ class WaitingStore final : public NodePart {
     return owner_;
   }
 
+  uint64_t refreshes() const override { return refreshes_; }
+
   absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
     MutexLock lock(local_mutex_);
     return local_->LoadLids();
@@ -99,6 +102,7 @@ class WaitingStore final : public NodePart {
     }
     rows_ = std::move(view->rows);
     sequence_ = view->sequence;
+    ++refreshes_;
     answered_ = options_.clock();
     ShowNodes(std::move(view->nodes));
     NoteOwner(*view);
@@ -154,6 +158,7 @@ class WaitingStore final : public NodePart {
   int64_t epoch_ = 0;  // Of the last owner.
   std::chrono::nanoseconds answered_{};
   const std::chrono::nanoseconds opened_ = options_.clock();
+  std::atomic<uint64_t> refreshes_ = 0;
 
   mutable Mutex mutex_;
   Condition wake_;

@@ -138,6 +138,12 @@ struct GroupsChanged {
 struct AliasesChanged {
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Not null.
 };
+// What the master has stored with the shared state. For an SM that follows it
+// (SmOptions::FollowsOwner); others ignore it. Replaces all earlier holds and partitions.
+struct StoredStateChanged {
+  policy::StoredHolds holds;
+  std::shared_ptr<const policy::PartitionState> partitions;  // Not null.
+};
 // A client requests the VL tables of these nodes. A view with them follows; it lacks the tables
 // that could not be read.
 struct ReadLanes {
@@ -160,10 +166,11 @@ struct AcceptTakeover {
   uint64_t command = 0;
   std::string id;
 };
-using Event = std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad,
-                           mad::LocalPortEvent, Answer, SweepCommand, OptionsChanged, CreateHold,
-                           DeleteHold, AckHold, GroupsChanged, ChangePartitions, AliasesChanged,
-                           ReadLanes, SetPriority, StepDown, AcceptTakeover, ClearDamping>;
+using Event =
+    std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
+                 Answer, SweepCommand, OptionsChanged, CreateHold, DeleteHold, AckHold,
+                 GroupsChanged, ChangePartitions, AliasesChanged, ReadLanes, SetPriority, StepDown,
+                 AcceptTakeover, ClearDamping, StoredStateChanged>;
 
 // ---- effects
 

@@ -45,6 +45,9 @@ struct SmOptions {
   std::vector<MKey> former_m_keys;
   // As last seen. So a protected node has its key with the first request.
   fabric::Neighbors neighbors;
+
+  // Another manager is master with the same durable state: this SM shows it, and changes nothing.
+  bool FollowsOwner() const { return shares_state && !MayManage(mode); }
 };
 
 struct LinkOptions {

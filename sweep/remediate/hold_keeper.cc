@@ -45,6 +45,15 @@ HoldKeeper::HoldKeeper(KnownFabric fabric, Effects& effects, OpenQuestions& ques
     }
 }
 
+void HoldKeeper::Replace(policy::StoredHolds stored) {
+  book_ = policy::HoldBook(std::move(stored.holds), stored.highest_id);
+  auto before = std::exchange(progress_, {});
+  for (const auto* holds : {&book_.standing(), &book_.lifted()})
+    for (const auto& [id, hold] : *holds) progress_[id] = before[id];
+  book_change_ = "holds of the master";
+  shown_changed_ = true;
+}
+
 void HoldKeeper::Begin(policy::WallMs epoch, Instant now) {
   clock_.Start(epoch);
   RetimeIfDue(now);
@@ -56,6 +65,7 @@ void HoldKeeper::OnWallClockSet(policy::WallMs epoch, Instant now) {
 }
 
 void HoldKeeper::RetimeIfDue(Instant now) {
+  if (Follows()) return clock_.OnRewritten(clock_.clock());  // The owner rewrites them.
   if (clock_.MustRewrite() && now >= next_try_ && !IsUnderWay(Verb::kRetime))
     Enqueue({.verb = Verb::kRetime}, now);
 }
@@ -90,16 +100,18 @@ void HoldKeeper::DeleteOwn(uint64_t hold, Instant now) {
 }
 
 void HoldKeeper::Enqueue(Operation operation, Instant now) {
-  if (waiting_.size() >= kMaxWaiting) {
-    const absl::Status full =
-        MakeStatus(absl::StatusCode::kResourceExhausted,
-                   "{} commands about holds are waiting already", waiting_.size());
-    if (operation.command != 0) effects_.finished.push_back({operation.command, full, nullptr});
-    if (operation.reference != 0) answers_.push_back({operation.reference, full});
-    return;
-  }
+  if (Follows()) return Refuse(operation, FailedPrecondition("the master keeps the holds"));
+  if (waiting_.size() >= kMaxWaiting)
+    return Refuse(operation,
+                  MakeStatus(absl::StatusCode::kResourceExhausted,
+                             "{} commands about holds are waiting already", waiting_.size()));
   waiting_.push_back(std::move(operation));
   StartNext(now);
+}
+
+void HoldKeeper::Refuse(const Operation& operation, const absl::Status& why) {
+  if (operation.command != 0) effects_.finished.push_back({operation.command, why, nullptr});
+  if (operation.reference != 0) answers_.push_back({operation.reference, why});
 }
 
 bool HoldKeeper::IsUnderWay(Verb verb) const {
@@ -370,6 +382,7 @@ void HoldKeeper::Refresh(Instant now) {
     if (progress.state == HoldState::kInEffect || !IsDone(hold, progress, now)) continue;
     progress.state = HoldState::kInEffect;
     shown_changed_ = true;
+    if (Follows()) continue;
     Tell("HoldInEffect", fabric::Severity::kInfo, hold,
          fmt::format("{} of {} is in effect", HoldKindText(hold), NameOf(hold)), now);
   }
@@ -386,7 +399,7 @@ void HoldKeeper::Refresh(Instant now) {
 void HoldKeeper::OnTimer(Instant now) {
   RetimeIfDue(now);
   const auto next = book_.NextExpiry();
-  if (next && *next <= Wall(now) && !IsUnderWay(Verb::kExpire) && now >= next_try_)
+  if (!Follows() && next && *next <= Wall(now) && !IsUnderWay(Verb::kExpire) && now >= next_try_)
     Enqueue({.verb = Verb::kExpire}, now);
   Refresh(now);
 }
@@ -394,7 +407,7 @@ void HoldKeeper::OnTimer(Instant now) {
 Instant HoldKeeper::NextDeadline() const {
   Instant next = kNever;
   // While an operation is under way, its answer triggers the next step, so no deadline is needed.
-  if (const auto expiry = book_.NextExpiry(); expiry && !current_)
+  if (const auto expiry = book_.NextExpiry(); expiry && !current_ && !Follows())
     next = std::max(clock_.InstantOf(*expiry), next_try_);
   if (clock_.MustRewrite() && !current_) next = std::min(next, next_try_);
   for (const auto& [id, progress] : progress_)
@@ -411,8 +424,9 @@ std::vector<policy::HoldStatus> HoldKeeper::List() const {
     if (policy::DisablesLinkOf(hold, *fabric_.snapshot, fabric_.local))
       status.note = "the SM's own link stays up: with it down nobody could enable it again";
     if (status.note.empty() && progress.state == HoldState::kPending)
-      status.note = progress.waits_to ? "packets under way are waited out"
-                                      : "tables and ports are not all written yet";
+      status.note = Follows()           ? "the master knows whether it is in effect"
+                    : progress.waits_to ? "packets under way are waited out"
+                                        : "tables and ports are not all written yet";
     list.push_back(std::move(status));
   }
   return list;

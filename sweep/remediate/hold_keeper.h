@@ -57,6 +57,10 @@ class HoldKeeper {
   void OnTimer(Instant now);
   Instant NextDeadline() const;
 
+  // What the owner of a shared state has stored. REQUIRES: this SM follows it
+  // (SmOptions::FollowsOwner). It changes no hold by itself then, and refuses every command.
+  void Replace(policy::StoredHolds stored);
+
   // For fabricd's own holds: like Create and Delete, but TakeAnswers() returns the outcome.
   void CreateOwn(uint64_t reference, policy::Hold hold, Instant now);
   void DeleteOwn(uint64_t hold, Instant now);
@@ -101,7 +105,9 @@ class HoldKeeper {
     std::optional<Instant> waits_to;  // Applied, with packets in flight until then.
   };
 
+  bool Follows() const { return fabric_.options.sm.FollowsOwner(); }
   void Enqueue(Operation operation, Instant now);
+  void Refuse(const Operation& operation, const absl::Status& why);
   bool IsUnderWay(Verb verb) const;
   void RetimeIfDue(Instant now);
   void StartNext(Instant now);

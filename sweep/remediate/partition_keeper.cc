@@ -27,6 +27,12 @@ void PartitionKeeper::MakeIndex() {
 // The options affect the tables that result from partitions.
 void PartitionKeeper::OnOptions() { MakeIndex(); }
 
+void PartitionKeeper::Replace(std::shared_ptr<const policy::PartitionState> stored) {
+  state_ = std::move(stored);
+  MakeIndex();
+  change_ = "partitions of the master";
+}
+
 void PartitionKeeper::OnApplied(uint64_t generation) { applied_ = std::max(applied_, generation); }
 
 void PartitionKeeper::On(ChangePartitions command) {

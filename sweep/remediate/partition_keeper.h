@@ -24,6 +24,8 @@ class PartitionKeeper {
 
   void On(ChangePartitions command);
   void On(const Persisted& persisted, Instant now);  // Answer to PersistPartitions.
+  // What the owner of a shared state has stored; not null. REQUIRES: this SM follows it.
+  void Replace(std::shared_ptr<const policy::PartitionState> stored);
   // The core's options were replaced.
   void OnOptions();
 

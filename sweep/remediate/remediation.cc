@@ -89,6 +89,10 @@ void Remediation::On(const ClearDamping& command, Instant now) {
   effects_.finished.push_back({command.command, absl::OkStatus(), nullptr});
   Advance(now);
 }
+void Remediation::Replace(policy::StoredHolds stored, Instant now) {
+  keeper_.Replace(std::move(stored));
+  Advance(now);
+}
 void Remediation::On(const Persisted& persisted, Instant now) {
   keeper_.OnAnswer(persisted, now);
   Advance(now);

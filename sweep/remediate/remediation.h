@@ -37,6 +37,8 @@ class Remediation {
   void On(DeleteHold command, Instant now);
   void On(const AckHold& command, Instant now);
   void On(const ClearDamping& command, Instant now);
+  // HoldKeeper::Replace().
+  void Replace(policy::StoredHolds stored, Instant now);
   // Answers to PersistHolds and EvaluateIntent.
   void On(const Persisted& persisted, Instant now);
   void On(IntentEvaluated judged, Instant now);

@@ -152,6 +152,61 @@ TEST_F(CoreClaim, ClientsOfAnotherSubnetManagerRegisterAgain) {
   EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 8u);
 }
 
+// ---- what a master has stored, shown beside it
+
+sweep::StoredStateChanged StoredState(const fabric::FabricSnapshot& snapshot) {
+  sweep::StoredStateChanged state;
+  policy::Hold hold;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    if (node.IsSwitch()) hold.target = {policy::TargetKind::kSwitch, "a", {node.guid()}, {}, {}};
+  });
+  hold.id = 3;
+  hold.kind = policy::HoldKind::kDrain;
+  hold.owner = policy::kOwnHoldOwner;  // That no condition here claims.
+  hold.expires = 1;                    // Long ago.
+  state.holds = {{hold}, 3};
+  policy::PartitionState partitions;
+  partitions.revision = 7;
+  state.partitions = std::make_shared<const policy::PartitionState>(partitions);
+  return state;
+}
+
+TEST_F(CoreClaim, AReaderShowsHoldsAndPartitionsOfItsMasterAndChangesNone) {
+  const size_t first = Add("node0001 mlx5_0");
+  const size_t second = Add("node0002 mlx5_0", SmMode::kStandby);
+  harness_.Start(first);
+  ASSERT_TRUE(harness_.RunUntilUp(first));
+  harness_.Start(second);
+  harness_.RunFor(seconds(5));
+  const auto& view = manager(second).view;
+  const size_t sets = Sets();
+  harness_.Post(second, StoredState(*view->snapshot));
+  // Longer than a hold of fabricd's own waits to be claimed.
+  harness_.RunFor(std::chrono::hours(2));
+  ASSERT_EQ(view->policy->holds.size(), 1u);
+  EXPECT_EQ(view->policy->holds[0].state, policy::HoldState::kPending);
+  EXPECT_EQ(view->policy->holds[0].note, "the master knows whether it is in effect");
+  EXPECT_EQ(view->partitions->revision, 7u);
+  EXPECT_EQ(Sets(), sets);
+  EXPECT_TRUE(manager(second).store.LoadHolds()->holds.empty());
+  EXPECT_THAT(LogOf(manager(second)), testing::Not(testing::HasSubstr("holds")));
+  harness_.Post(second,
+                sweep::StoredStateChanged{{}, std::make_shared<const policy::PartitionState>()});
+  harness_.RunFor(seconds(1));
+  EXPECT_TRUE(view->policy->holds.empty());
+  EXPECT_EQ(view->partitions->revision, 0u);
+}
+
+TEST_F(CoreClaim, AManagerIgnoresStateThatAnotherHasStored) {
+  const size_t sm = Add("node0001 mlx5_0");
+  harness_.Start(sm);
+  ASSERT_TRUE(harness_.RunUntilUp(sm));
+  harness_.Post(sm, StoredState(*manager(sm).view->snapshot));
+  harness_.RunFor(seconds(1));
+  EXPECT_TRUE(manager(sm).view->policy->holds.empty());
+  EXPECT_EQ(manager(sm).view->partitions->revision, 0u);
+}
+
 // ---- tables that a predecessor has confirmed
 
 class CoreClaimTables : public CoreClaim {

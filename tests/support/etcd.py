@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """etcds on loopback, and a network between them and a client that can be cut."""
+import base64
+import json
 import shutil
 import socket
 import threading
+import urllib.request
 
 
 def free_addresses(count):
@@ -41,6 +44,13 @@ class Etcds:
     def signal(self, number):
         for process in self.processes:
             process.send_signal(number)
+
+    def get(self, key):
+        """The value of a key, as the first member has it. KeyError: there is none."""
+        asked = json.dumps({"key": base64.b64encode(key.encode()).decode()})
+        with urllib.request.urlopen("http://%s/v3/kv/range" % self.clients[0], asked.encode(),
+                                    timeout=10) as answer:
+            return base64.b64decode(json.load(answer)["kvs"][0]["value"]).decode()
 
     def destroy(self):
         """Ends them, and their data."""

@@ -181,6 +181,7 @@ class Fabricd:
 
     def __init__(self, case, config="", name="fabricd", mode="manage"):
         self.case = case
+        self.program = os.path.join(self.bin, "fabricd")
         self.mode = mode  # None: the command line names none.
         self.state = case.path(name + ".state")
         self.dumps = case.path(name + ".dumps")
@@ -189,7 +190,7 @@ class Fabricd:
         self.process = self.log = None
 
     def command(self, *more, fabric="umad"):
-        return [os.path.join(self.bin, "fabricd"), "--config", self.config, "--fabric", fabric,
+        return [self.program, "--config", self.config, "--fabric", fabric,
                 *(["--mode", self.mode] if self.mode else []), "--state-dir", self.state,
                 "--listen", "unix:" + self.socket, "--dump-dir", self.dumps, *more]
 

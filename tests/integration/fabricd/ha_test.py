@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two management nodes with one state in real etcds: a node dies, or is stopped and continued; etcd
-hangs, or is lost for ever.
+hangs, or is lost for ever; an opensm wins the election; one node is upgraded after the other.
 
 usage: ha_test.py BIN_DIR [TEST...]
 """
@@ -20,10 +20,12 @@ from opensm_test import OUR_GUID, OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
 FABRIC = "sim:fat-tree:radix=4,levels=2"
 CONFIG = """\
 store: %s
-etcd: {endpoints: [%s], lease: 2s, timeout: 1s, advertise: "%s"}
+etcd: {endpoints: [%s], lease: %ds, timeout: 1s, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
+LEASE = 2
+SECONDS = 5  # That a waiting node may be behind, on a busy machine.
 
 
 class Shared(ibsim.Case):
@@ -36,27 +38,29 @@ class Shared(ibsim.Case):
 
     def config(self, store="etcd", advertise=""):
         return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients),
-                         advertise)
+                         LEASE, advertise)
 
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
 
-    def held(self, node):
+    def listed(self, node, what):
         # A node that is not master says so first.
-        text = node.ctl("get", "holds", "-o", "json")
-        holds = json.loads(text[text.index("{"):])["holds"]
-        return sorted(hold["target"]["name"] for hold in holds)
+        text = node.ctl("get", what, "-o", "json")
+        return json.loads(text[text.index("{"):])[what]
+
+    def held(self, node):
+        return sorted(hold["target"]["name"] for hold in self.listed(node, "holds"))
 
     def lids_of(self, node):
         return {end["guid"]: end["lid"] for each in node.ask("get", "nodes")["nodes"]
                 for end in each["end_ports"]}
 
     def store(self, node, *words, code=0):
-        return self.run_program([os.path.join(node.bin, "fabricd"), "store", *words, "--config",
+        return self.run_program([node.program, "store", *words, "--config",
                                  node.config, "--state-dir", node.state], code=code)
 
-    def wait_until(self, condition):
-        end = time.monotonic() + ibsim.PATIENCE
+    def wait_until(self, condition, seconds=ibsim.PATIENCE):
+        end = time.monotonic() + seconds
         while not condition():
             self.assertLess(time.monotonic(), end, "not in time")
             time.sleep(0.1)
@@ -99,6 +103,32 @@ class Nodes(Shared):
         self.assertEqual(self.held(self.head2), [hosts[0]])
         self.assertEqual(self.lids_of(self.head2), lids)
         self.cordon(self.head2, hosts[1])
+
+    def test_a_waiting_node_shows_holds_and_partitions_of_the_master(self):
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.assertEqual(self.held(self.head2), [])
+        # etcd is read twice a second.
+        self.cordon(self.head1, hosts[0])
+        self.wait_until(lambda: self.held(self.head2) == [hosts[0]], SECONDS)
+        self.head1.ctl("drain", "host", hosts[1], "--reason", "test", "--for", "4s")
+        self.wait_until(lambda: self.held(self.head2) == sorted(hosts[:2]), SECONDS)
+        self.assertEqual({hold["target"]["name"]: (hold["state"], hold["note"])
+                          for hold in self.listed(self.head2, "holds")},
+                         {hosts[0]: ("HOLD_STATE_IN_EFFECT", ""),
+                          hosts[1]: ("HOLD_STATE_PENDING",
+                                     "the master knows whether it is in effect")})
+        self.head1.ctl("uncordon", hosts[0])
+        self.wait_until(lambda: self.held(self.head2) == [hosts[1]], SECONDS)
+        self.head1.ctl("partition", "create", "tenant")
+        self.wait_until(lambda: "tenant" in [each["name"] for each in
+                                             self.listed(self.head2, "partitions")], SECONDS)
+        self.wait_until(lambda: self.held(self.head1) == [])
+        self.wait_until(lambda: self.held(self.head2) == [], SECONDS)
+        # The master alone has let it expire.
+        self.assertFalse(self.head2.log.has("holds could not be stored", 0, 0))
 
     def test_nodes_that_are_not_configured_alike_are_a_problem(self):
         self.bring_up(self.head1)
@@ -319,6 +349,183 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.head2.kill()
         self.head1.wait_for("subnet_up")
         self.assertEqual(self.held(self.head1), sorted([self.host, self.host2]))
+
+
+class BesideOpenSm(Shared, opensm_test.Recorded):
+    """Both nodes, one etcd, and an opensm of a higher priority on one ibsim."""
+
+    HOSTS = {"head1": OURS, "head2": "H-0002c90200000c00"}  # opensm is on THEIRS.
+    HEAD2_GUID = "0x2c90200000c01"
+
+    def setUp(self):
+        super().setUp()
+        if not self.oracle:
+            self.skipTest("the wire oracle is absent")
+        self.start_etcds(1)
+        self.traces = {}
+        self.head1, self.head2 = (ibsim.Fabricd(self, self.config() + opensm_test.config(priority),
+                                                name) for name, priority in (("head1", 5),
+                                                                             ("head2", 4)))
+        self.begin("head1").wait_for("subnet_up")
+        self.begin("head2").wait_for("mode=standby")
+        # Routes show the drain.
+        self.spine = self.find_spine()
+        self.head1.ctl("drain", "switch", self.spine["name"], "--reason", "test", "--wait")
+        *_, self.other, self.host = (each["name"] for each in
+                                     self.head1.ask("get", "hosts")["hosts"])
+        self.cordon(self.head1, self.host)
+        self.holds = sorted([self.host, self.spine["name"]])
+        self.before = self.lids()
+        self.assertEqual(self.through_spine(), 0)
+
+    def begin(self, name):
+        self.traces[name] = self.path("%s.%d.trace" % (name, len(os.listdir(self.folder))))
+        return getattr(self, name).start(
+            self.oracle.environment(self.sim, self.HOSTS[name], self.traces[name]))
+
+    def find_spine(self):
+        """A switch without hosts: its name, its GUID, and the ports that lead to it, by switch."""
+        ends = [(link[x], link[y]) for link in self.head1.ask("get", "links")["links"]
+                for x, y in ("ab", "ba")]
+        leaves = {near["node_name"] for near, far in ends if far["node_type"] != "SWITCH"}
+        name = next(near["node_name"] for near, _ in ends
+                    if near["node_type"] == "SWITCH" and near["node_name"] not in leaves)
+        def short(guid):
+            return guid[2:].lstrip("0")
+
+        guid = next(short(near["node_guid"]) for near, _ in ends if near["node_name"] == name)
+        return {"name": name, "guid": guid, "ports": {
+            (short(near["node_guid"]), near["number"])
+            for near, far in ends if far["node_name"] == name}}
+
+    def sent(self, name):
+        """[(method, attribute)] that a node has sent since it gave the subnet to another SM, if it
+        has, by its recording."""
+        sent = [(mad.method_name, mad.attr_name)
+                for mad in self.oracle.read(self.traces[name]).mads if mad.dir == "S"]
+        while ("Set", "SMInfo") in sent:
+            sent = sent[sent.index(("Set", "SMInfo")) + 1:]
+        return sent
+
+    def through_spine(self):
+        """How many LIDs but its own have routes through the drained spine."""
+        own = int(self.before[self.spine["guid"]])
+        return sum((guid, int(port)) in self.spine["ports"]
+                   for guid, table in self.tables().items()
+                   for lid, port in table if int(lid, 16) != own)
+
+    def nobody_writes_while_opensm_is_master(self):
+        """And what is stored stays."""
+        # Each poll is a chance to do something else.
+        self.wait_until(lambda: self.sent("head1").count(("Get", "SMInfo")) > 8)
+        for name in self.HOSTS:
+            self.assertEqual([each for each in self.sent(name) if each[0] == "Set"], [], name)
+            self.assertEqual(self.held(getattr(self, name)), self.holds)
+        self.assertEqual(self.sminfo(self.before[THEIR_GUID[2:]]), (THEIR_GUID, "MASTER"))
+        self.assertIn("this SM is STANDBY: the master keeps the holds",
+                      self.cordon(self.head1, self.host, code=REFUSED))
+        self.cordon(self.head2, self.host, code=REFUSED)
+        self.assertIn("2 holds", self.store(self.head1, "export", self.path("now.db")))
+        os.remove(self.path("now.db"))
+
+    def is_master(self, node, guid):
+        node.wait_for("subnet_up")
+        self.assertEqual(self.sminfo(), (guid, "MASTER"))
+        self.assertEqual((self.lids(), self.held(node)), (self.before, self.holds))
+        self.assertEqual(self.through_spine(), 0)
+        self.cordon(node, self.other)
+
+    def test_one_that_joins_wins_and_fabricd_is_master_again_after_it(self):
+        self.opensm(10)
+        self.their_log.wait_for("Entering MASTER state")
+        self.head1.wait_for("state=STANDBY")
+        self.nobody_writes_while_opensm_is_master()
+        ibsim.stop(self.theirs)
+        self.is_master(self.head1, OUR_GUID)
+        # The other one waits for it again.
+        self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
+        self.head2.wait_for("mode=standby")
+
+    def test_holds_replace_the_routes_of_opensm_also_at_the_second_node(self):
+        for node in (self.head1, self.head2):
+            self.assertEqual(node.stop(), 0)
+        self.opensm(10)
+        self.their_log.wait_for("SUBNET UP")
+        self.assertGreater(self.through_spine(), 0)
+        self.begin("head1").wait_for("state=STANDBY")
+        self.begin("head2").wait_for("mode=standby")
+        self.nobody_writes_while_opensm_is_master()
+        self.assertGreater(self.through_spine(), 0)
+        # The owner of the epoch dies first: the second one is a manager when that is over.
+        self.head1.kill()
+        self.head2.wait_for("state=STANDBY")
+        ibsim.stop(self.theirs)
+        self.is_master(self.head2, self.HEAD2_GUID)
+
+
+class Upgrade(Shared, opensm_test.OpenSm):
+    """Two nodes on one ibsim, one after the other of a later version with a newer layout."""
+
+    HOSTS = {"head1": OURS, "head2": THEIRS}
+
+    def setUp(self):
+        super().setUp()
+        self.start_etcds(1)
+        for name, priority in (("head1", 5), ("head2", 4)):
+            setattr(self, name, ibsim.Fabricd(
+                self, self.config() + opensm_test.config(priority), name))
+
+    def begin(self, name, version="now"):
+        node = getattr(self, name)
+        node.program = (os.path.join(node.bin, "..", "tests", "fabricd_next") if version == "next"
+                        else os.path.join(node.bin, "fabricd"))
+        return node.start(self.sim.environment(self.HOSTS[name]))
+
+    def step_down(self, node, successor):
+        self.wait_until(lambda: len(self.nodes(node)) == 2)
+        node.ctl("sm", "step-down", "--for-upgrade", "--reason", "test")
+        successor.wait_for("subnet_up")
+        node.wait_for("mode=standby")
+
+    def schema(self):
+        return self.etcds.get("/fabricd/control/schema")
+
+    def test_one_node_after_the_other_and_back_and_then_for_good(self):
+        self.begin("head1").wait_for("subnet_up")
+        hosts = [host["name"] for host in self.head1.ask("get", "hosts")["hosts"]]
+        self.cordon(self.head1, hosts[0])
+        self.begin("head2", "next").wait_for("mode=standby")
+        self.assertEqual(self.held(self.head2), [hosts[0]])
+        # The newer one is master in the layout of the older one,
+        self.step_down(self.head1, self.head2)
+        self.cordon(self.head2, hosts[1])
+        self.assertEqual(self.held(self.head2), sorted(hosts[:2]))
+        # so that the older one can be master again.
+        time.sleep(3 * LEASE)
+        self.assertEqual(self.schema(), "1")
+        self.step_down(self.head2, self.head1)
+        self.cordon(self.head1, hosts[2])
+        self.step_down(self.head1, self.head2)
+        self.assertEqual(self.held(self.head2), sorted(hosts[:3]))
+        # The version rises when a second node knows the newer one.
+        self.assertEqual(self.head1.stop(), 0)
+        self.wait_until(lambda: len(self.nodes(self.head2)) == 1)
+        time.sleep(3 * LEASE)
+        self.assertEqual(self.schema(), "1")
+        self.begin("head1", "next").wait_for("mode=standby")
+        self.wait_until(lambda: self.schema() == "2")
+        self.step_down(self.head2, self.head1)
+        self.step_down(self.head1, self.head2)
+        # An older one refuses it then, and leaves everything as it is.
+        self.assertEqual(self.head1.stop(), 0)
+        self.begin("head1")
+        self.head1.log.wait_for("schema version 2 is newer than this fabricd, which knows 1")
+        self.assertEqual(self.head1.process.wait(ibsim.PATIENCE), FAILED)
+        self.assertIn("3 holds", self.store(self.head1, "export", self.path("copy.db"),
+                                            "--from-copy"))
+        self.assertEqual(self.held(self.head2), sorted(hosts[:3]))
+        self.begin("head1", "next").wait_for("mode=standby")
+        self.assertEqual(self.held(self.head1), sorted(hosts[:3]))
 
 
 if __name__ == "__main__":

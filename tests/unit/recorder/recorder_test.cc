@@ -170,7 +170,8 @@ TEST(RecordedEvents, EachKindIsReadBack) {
                                       sweep::SetPriority{6, 7},
                                       sweep::StepDown{8},
                                       sweep::AcceptTakeover{9, "id"},
-                                      sweep::ClearDamping{10}};
+                                      sweep::ClearDamping{10},
+                                      sweep::StoredStateChanged{}};
   pb::Batch batch;
   Recorder recorder([&](const PackedBatch& full) {
     EXPECT_EQ(full.records, events.size());

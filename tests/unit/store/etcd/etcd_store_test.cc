@@ -3,6 +3,8 @@
 #include "store/etcd/etcd_store.h"
 
 #include "store/etcd/batch_text.h"
+#include "store/etcd/presence.h"
+#include "store/etcd/schema.h"
 #include "tests/unit/store/etcd/etcd_fixture.h"
 #include "tests/unit/store/etcd/forwarding_client.h"
 
@@ -34,6 +36,16 @@ TEST(BatchText, ChangesComeBackFromTheirParts) {
   EXPECT_FALSE(DecodeChanges(parts[0].substr(0, parts[0].size() - 1), read));
   EXPECT_FALSE(DecodeChanges("x", read));
   EXPECT_THAT(EncodeChanges({}, 100), IsEmpty());
+}
+
+TEST(Statements, NameTheNewestLayoutThatTheirVersionKnows) {
+  const NodeStatement statement{true, "head1 2\nMASTER"};
+  EXPECT_EQ(ReadStatement(StatementText(statement)), statement);
+  EXPECT_EQ(SchemaOf(StatementText(statement)), kSchema);
+  EXPECT_EQ(SchemaOf("- 12\nhead1"), 12);
+  // Of a version that did not name one.
+  EXPECT_TRUE(ReadStatement("master\nhead1 2").is_master);
+  for (const char* text : {"master\nhead1 2", "-", "", "- x\n2"}) EXPECT_EQ(SchemaOf(text), 1);
 }
 
 TEST_F(EtcdTest, OnlyOneFabricdHasTheEpoch) {
