@@ -33,6 +33,8 @@ void Discovery::OnNoAnswer(const Probe& probe, const mad::Completion& completion
 }
 
 void Discovery::OnLink(PortRef from, const mad::Completion& completion) {
+  // The switch does not respond either: nothing is known of the link, so it counts as it was.
+  if (completion.outcome == mad::Completion::Outcome::kTimedOut) return unanswered_.Add(from);
   if (!IsOk(completion)) return;
   const auto info = wire::PortInfo::Decode(completion.response.data);
   if (FindPortInfoFault(info, *ground_.builder.node(from.node), from.port)) return;

@@ -34,7 +34,7 @@ class UnansweredLinks {
   // Whether the state of `from` must be read again: it leads to a known node, and was ACTIVE.
   // `with_switches`: links to switches too.
   bool NeedsCheck(PortRef from, bool with_switches, Instant now) const;
-  // The port has been read: it still is ACTIVE.
+  // The port has been read: it still is ACTIVE; or it could not be read.
   void Add(PortRef from) { active_.insert(from); }
   // The port is an end of such a link.
   bool Has(PortRef port) const;

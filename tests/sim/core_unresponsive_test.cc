@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/partitions_text.h"
 #include "sim/checkers/checkers.h"
 #include "sim/checkers/table_watch.h"
 #include "sim/generate/generate.h"
@@ -94,6 +95,20 @@ TEST_F(UnresponsiveDevices, AHostKeepsItsPlaceAndItsPaths) {
   EXPECT_FALSE(Known("node0003 mlx5_0")->unresponsive);
   EXPECT_TRUE(HasEvent("SmaResponsive"));
   ExpectNothingLost();
+}
+
+// Neither the host responds nor the switch that could say whether the link is ACTIVE. Clients of a
+// port that is gone while its switch is there lose what they have left with the SA.
+TEST_F(UnresponsiveDevices, AHostBehindAnUnresponsiveSwitchIsNotLostWhenASetGetsNoResponse) {
+  Silence("su2-rail0-leaf", /*blocks_directed=*/true);
+  policy::PartitionRequest request;
+  request.all = policy::ParsePartitions("Default=0x7fff: ALL=limited, SELF=full;").partitions;
+  simulation.Post(sm, sweep::ChangePartitions{1, std::move(request), false, false});
+  for (int i = 0; i < 300; ++i) {
+    simulation.RunFor(std::chrono::milliseconds(100));
+    ASSERT_NE(Known("node0005 mlx5_0"), nullptr) << Log();
+  }
+  EXPECT_FALSE(HasEvent("NodeVanished")) << Log();
 }
 
 TEST_F(UnresponsiveDevices, ASwitchAndAllBehindItKeepTheirPaths) {
