@@ -29,6 +29,10 @@ struct Succession {
   std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
 
   void AddTo(store::etcd::EtcdStoreOptions& options) const;
+  // Whether the predecessor's record of tables (table_record.h) says what of `read_tables` is true.
+  bool MayTrust(const store::etcd::SharedStore& shared) const {
+    return read_tables != nullptr && (shared.contends() || trusts_record);
+  }
 };
 
 // Decides for one start. The core's thread.

@@ -5,14 +5,11 @@
 #include "mad/wire/mad_header.h"
 
 namespace fabricd::shell {
-namespace {
 
 bool IsSmpSet(const mad::OutgoingMad& mad) {
   const bool is_smp = mad.agent == mad::Agent::kSmpDirected || mad.agent == mad::Agent::kSmpLid;
   return is_smp && wire::MadHeader::Decode(mad::WholeMad(mad.payload)).method == wire::Method::kSet;
 }
-
-}  // namespace
 
 WriteFence::Witnesses WriteFence::WitnessesOf(store::etcd::SharedStore& shared,
                                               store::etcd::BootClock clock) {

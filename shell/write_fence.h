@@ -22,6 +22,8 @@
 
 namespace fabricd::shell {
 
+bool IsSmpSet(const mad::OutgoingMad& mad);
+
 class WriteFence {
  public:
   static constexpr std::chrono::milliseconds kMostPause{1500};

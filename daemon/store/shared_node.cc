@@ -20,12 +20,11 @@ StoreOpening SharedNode::Opening(bool once) const {
 }
 
 // The record is true while the predecessor has its epoch, or has given it back.
-void SharedNode::Complete(shell::CoreInputs& inputs, const RecordedTables& recorded) const {
+void SharedNode::Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded) const {
   const shell::Succession& succession = succession_.succession();
   inputs.options.sm.unresponsive_master = succession.unresponsive_master;
-  if (shared_ == nullptr || succession.read_tables == nullptr) return;
-  if (!shared_->contends() && !succession.trusts_record) return;
-  inputs.vouched = Vouched(*succession.read_tables, recorded);
+  if (shared_ == nullptr || !succession.MayTrust(*shared_)) return;
+  inputs.vouched = shell::Vouched(*succession.read_tables, recorded);
   spdlog::info("tables of {} switches were read, {} are as the master has confirmed",
                succession.read_tables->rows.size(),
                inputs.vouched ? inputs.vouched->rows.size() : 0);

@@ -14,11 +14,11 @@
 #include "config/config.h"
 #include "daemon/base/other_master.h"
 #include "daemon/base/sharing_node.h"
-#include "daemon/record/table_record.h"
 #include "daemon/store/node_about.h"
 #include "daemon/store/store_opening.h"
 #include "shell/core_inputs.h"
 #include "shell/succession.h"
+#include "shell/table_record.h"
 #include "shell/write_fence.h"
 #include "sweep/interface/view.h"
 
@@ -28,7 +28,7 @@ class SharedNode {
  public:
   // `config` must outlive this. `version`: of fabricd. `post`: TableRecord.
   SharedNode(const config::Config& config, std::string version, shell::Succession succession,
-             TableRecord::Post post)
+             shell::TableRecord::Post post)
       : config_(config),
         version_(std::move(version)),
         succession_(std::move(succession)),
@@ -39,7 +39,7 @@ class SharedNode {
   // Null: the store is of this node alone. It must outlive this.
   void SetStore(store::etcd::SharedStore* shared) { shared_ = shared; }
   // What this start knows of the predecessor.
-  void Complete(shell::CoreInputs& inputs, const RecordedTables& recorded) const;
+  void Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded) const;
   std::optional<shell::WriteFence::Witnesses> Fence() const;
 
   // Call after each turn. Returns why fabricd has to start again, with successor(); empty: it goes
@@ -65,7 +65,7 @@ class SharedNode {
   const config::Config& config_;
   const std::string version_;
   shell::SuccessionWatch succession_;
-  TableRecord tables_;
+  shell::TableRecord tables_;
   store::etcd::SharedStore* shared_ = nullptr;
   NodeAbout about_;  // As last said.
   std::atomic<bool> steps_down_ = false;

@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<SharedStore>> OpenWaitingStore(std::unique_ptr<Cl
 struct StoreParts {
   std::function<absl::StatusOr<std::unique_ptr<Client>>()> client;
   std::function<absl::StatusOr<std::unique_ptr<Store>>()> local;
-  std::function<void(const absl::Status& held)> on_wait = {};  // Told why it waits.
+  std::function<void(const absl::Status& held)> on_wait = {};  // Called with why it waits.
 };
 // OpenEtcdStore(); where another fabricd has the epoch, or is to take it first (`yields`), and this
 // one may wait and does not contend, OpenWaitingStore().
