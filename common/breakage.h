@@ -6,7 +6,7 @@
 //
 // In normal builds IsBroken is false at compile time, so optimized code contains nothing of such a
 // line: no code, no data, no branch. Files compiled with FABRICD_BREAKABLE, which only
-// tests/sim/checkers_test and store_checkers_test do, read `breakage`, which the test sets. Include
+// tests/sim/checkers_test and its like do, read `breakage`, which the test sets. Include
 // this only in .cc files: the definitions in a header must be the same in both builds.
 #pragma once
 
@@ -49,8 +49,11 @@ enum class Breakage : uint8_t {
   kEpochNeverTaken,       // An epoch that was lost is not taken again.
   kWritesRefused,         // The owner of the epoch writes nothing.
   kCopyNotWritten,        // The local copy gets its mark, and no rows.
+  // Of nodes that share a store on one fabric.
+  kPauseNotNoticed,  // The fence is open to a master that was stopped.
   kCount,
   kFirstOfStore = kNotFenced,
+  kFirstOfShared = kPauseNotNoticed,
 };
 
 #ifdef FABRICD_BREAKABLE

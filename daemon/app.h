@@ -56,7 +56,7 @@ struct RunOptions {
   std::string config_file = {};
   ConfigKeeper::Load load_config = {};
   // Of the App before, in the same process.
-  Succession succession = {};
+  shell::Succession succession = {};
   std::shared_ptr<FabricPort> port = nullptr;  // Null: it is opened.
 };
 
@@ -72,7 +72,7 @@ class App final : public Backend {
   int Run();
   // After Run(): what this App knows is old, and another one is to take its place in this process.
   bool starts_again() const { return node_.starts_again() && !stopping_; }
-  const Succession& successor() const { return node_.successor(); }
+  const shell::Succession& successor() const { return node_.successor(); }
   const std::shared_ptr<FabricPort>& port() const { return port_; }
   // Any thread, including the signal thread.
   void Stop();

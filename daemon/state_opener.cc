@@ -127,10 +127,10 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   state.core.lids = records->empty() ? std::move(seed_lids_) : *std::move(records);
   auto rows = store_->LoadRows();
   if (!rows.ok()) return rows.status();
-  auto tables = LoadTables(*rows);
+  auto tables = shell::LoadTables(*rows);
   if (!tables.ok()) return tables.status();
   state.tables = *std::move(tables);
-  std::erase_if(*rows, [](const auto& row) { return IsTableRow(row.first); });
+  std::erase_if(*rows, [](const auto& row) { return shell::IsTableRow(row.first); });
   auto learned = LearnedWindow::Load(*store_);
   if (!learned.ok()) return learned.status();
   // What another manager of the same state has learned of the same fabric.

@@ -19,7 +19,6 @@
 #include "daemon/base/worker.h"
 #include "daemon/record/audit_log.h"
 #include "daemon/record/event_log.h"
-#include "daemon/record/table_record.h"
 #include "daemon/settings/m_key_records.h"
 #include "daemon/store/store_opening.h"
 #include "daemon/store/store_watch.h"
@@ -28,6 +27,7 @@
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
 #include "shell/core_inputs.h"
+#include "shell/table_record.h"
 #include "store/etcd/etcd_store.h"
 #include "store/store.h"
 
@@ -38,7 +38,7 @@ struct StoredState {
   shell::CoreInputs core;  // Without the local port.
   policy::StoredVerdicts verdicts;
   std::unique_ptr<sa::SaState> clients;
-  RecordedTables tables;
+  shell::RecordedTables tables;
 };
 
 class StateOpener {

@@ -8,7 +8,6 @@
 
 #include "common/process_clock.h"
 #include "common/status.h"
-#include "mad/wire/mad_header.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -25,23 +24,17 @@ constexpr auto kLongestSleep = std::chrono::milliseconds(200);
 constexpr auto kGatherTime = std::chrono::microseconds(200);
 constexpr size_t kEnoughEvents = 64;
 
-bool IsSmpSet(const mad::OutgoingMad& mad) {
-  const bool is_smp = mad.agent == mad::Agent::kSmpDirected || mad.agent == mad::Agent::kSmpLid;
-  return is_smp && wire::MadHeader::Decode(mad::WholeMad(mad.payload)).method == wire::Method::kSet;
-}
-
 }  // namespace
 
 absl::Status TransportNetwork::Send(mad::OutgoingMad&& mad) {
-  if (fence_ != nullptr && IsSmpSet(mad) && !fence_->MayWrite())
-    return Unavailable("this process was stopped");
+  if (fence_ != nullptr && !fence_->MaySend(mad)) return Unavailable("this process was stopped");
   return transport_.Send(mad);
 }
 
 CoreHost::CoreHost(const shell::CoreInputs& inputs, Links links,
                    std::unique_ptr<FlightRecorder> recorder)
     : inbox_(links.inbox),
-      fence_(links.fence ? std::optional<WriteFence>(*links.fence) : std::nullopt),
+      fence_(links.fence ? std::optional<shell::WriteFence>(*links.fence) : std::nullopt),
       network_(links.transport, fence_ ? &*fence_ : nullptr),
       records_(links.store, [] { return WallNowMs() / 1000; }),
       executor_(links.store_thread),

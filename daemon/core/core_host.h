@@ -14,11 +14,11 @@
 #include "daemon/base/wall_clock.h"
 #include "daemon/core/core_executor.h"
 #include "daemon/core/inbox.h"
-#include "daemon/core/write_fence.h"
 #include "daemon/record/flight_recorder.h"
 #include "mad/transport.h"
 #include "shell/effect_runner.h"
 #include "shell/store_records.h"
+#include "shell/write_fence.h"
 #include "store/store.h"
 #include "sweep/core.h"
 
@@ -28,7 +28,7 @@ namespace fabricd::daemon {
 class TransportNetwork final : public shell::Network {
  public:
   // `fence` null: it is always open.
-  TransportNetwork(mad::Transport& transport, WriteFence* fence)
+  TransportNetwork(mad::Transport& transport, shell::WriteFence* fence)
       : transport_(transport), fence_(fence) {}
   // UNAVAILABLE: it is a Set of an SMP, and the fence is closed.
   absl::Status Send(mad::OutgoingMad&& mad) override;
@@ -43,7 +43,7 @@ class TransportNetwork final : public shell::Network {
 
  private:
   mad::Transport& transport_;
-  WriteFence* const fence_;
+  shell::WriteFence* const fence_;
   absl::Status is_sm_;  // Why IsSM could not be set.
 };
 
@@ -61,7 +61,7 @@ class CoreHost {
     Inbox& inbox;
     shell::Listener& listener;
     // Of a fence; nullopt: no other node can take over with this one's state.
-    std::optional<WriteFence::Witnesses> fence = std::nullopt;
+    std::optional<shell::WriteFence::Witnesses> fence = std::nullopt;
   };
   // `recorder` null: nothing is recorded.
   CoreHost(const shell::CoreInputs& inputs, Links links, std::unique_ptr<FlightRecorder> recorder);
@@ -74,7 +74,7 @@ class CoreHost {
   absl::Status PortStatus() const { return network_.PortStatus(); }
   // How long this process was stopped, if for so long that another SM may be master. The core has
   // done nothing since. The thread of Run().
-  std::optional<WriteFence::Time> pause() const { return pause_; }
+  std::optional<shell::WriteFence::Time> pause() const { return pause_; }
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }
   void StopComputing() { executor_.Stop(); }
@@ -87,8 +87,8 @@ class CoreHost {
   void Turn();
 
   Inbox& inbox_;
-  std::optional<WriteFence> fence_;
-  std::optional<WriteFence::Time> pause_;
+  std::optional<shell::WriteFence> fence_;
+  std::optional<shell::WriteFence::Time> pause_;
   TransportNetwork network_;
   shell::StoreRecords records_;
   CoreExecutor executor_;

@@ -10,89 +10,39 @@
 
 namespace fabricd::daemon {
 
-using Contends = Succession::Contends;
-
 // ---- start
 
 StoreOpening SharedNode::Opening(bool once) const {
-  using WhereHeld = StoreOpening::WhereHeld;
   StoreOpening how;
-  how.where_held = once                                    ? WhereHeld::kRefuse
-                   : succession_.contends == Contends::kNo ? WhereHeld::kWait
-                                                           : WhereHeld::kContend;
-  how.contends = succession_.contends;
-  how.continues = succession_.continues;
-  how.yields = succession_.yields;
+  how.may_wait = !once;
+  how.succession = succession_.succession();
   return how;
 }
 
 // The record is true while the predecessor has its epoch, or has given it back.
-void SharedNode::Complete(shell::CoreInputs& inputs, const RecordedTables& recorded) const {
-  inputs.options.sm.unresponsive_master = succession_.unresponsive_master;
-  if (shared_ == nullptr || succession_.read_tables == nullptr) return;
-  if (!shared_->contends() && !succession_.trusts_record) return;
-  inputs.vouched = Vouched(*succession_.read_tables, recorded);
+void SharedNode::Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded) const {
+  const shell::Succession& succession = succession_.succession();
+  inputs.options.sm.unresponsive_master = succession.unresponsive_master;
+  if (shared_ == nullptr || !succession.MayTrust(*shared_)) return;
+  inputs.vouched = shell::Vouched(*succession.read_tables, recorded);
   spdlog::info("tables of {} switches were read, {} are as the master has confirmed",
-               succession_.read_tables->rows.size(),
+               succession.read_tables->rows.size(),
                inputs.vouched ? inputs.vouched->rows.size() : 0);
 }
 
-std::optional<WriteFence::Witnesses> SharedNode::Fence() const {
+std::optional<shell::WriteFence::Witnesses> SharedNode::Fence() const {
   if (shared_ == nullptr) return std::nullopt;
-  auto* shared = shared_;
-  return WriteFence::Witnesses{store::etcd::BootTime, [shared] { return shared->epoch(); },
-                               [shared] { return shared->Confirm().ok(); }};
+  return shell::WriteFence::WitnessesOf(*shared_, store::etcd::BootTime);
 }
 
 // ---- when to start again
 
-std::string SharedNode::WhyToStopWaiting(const sweep::FabricView& view) {
-  successor_ = {.continues = true, .read_tables = view.read_tables};
-  if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
-    successor_.contends = Contends::kWithUnresponsiveOwner;
-    successor_.unresponsive_master = view.sm.watched_guid;
-    return "the master does not respond";
-  }
-  if (view.sm.watched_master == sweep::WatchedMaster::kNone) {
-    successor_.contends = Contends::kWithIdleOwner;
-    return "no subnet manager is to be seen";
-  }
-  successor_.trusts_record = shared_->has_owner_resigned();
-  return shared_->why_reopen();
-}
-
 std::string SharedNode::WhyAgain(const sweep::FabricView& view,
-                                 std::optional<WriteFence::Time> pause) {
+                                 std::optional<shell::WriteFence::Time> pause) {
   if (shared_ == nullptr) return "";
-  std::string why = Why(view, pause);
+  std::string why = succession_.WhyAgain(*shared_, view, pause, steps_down_);
   starts_again_ = !why.empty();
   return why;
-}
-
-std::string SharedNode::Why(const sweep::FabricView& view, std::optional<WriteFence::Time> pause) {
-  if (shared_->other_owner()) return WhyToStopWaiting(view);
-  successor_ = {};
-  has_managed_ = has_managed_ || view.sm.state == wire::SmState::kMaster;
-  if (pause)
-    return fmt::format(
-        "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
-        "another fabricd may be master",
-        std::chrono::floor<std::chrono::milliseconds>(*pause).count());
-  if (steps_down_) {
-    successor_.yields = true;
-    return "stepping down";
-  }
-  if ((shared_->contends() || shared_->is_beside_master()) &&
-      view.sm.state == wire::SmState::kStandby)
-    return "another SM is master";
-  // The state may have changed while this fabricd was about to become master: then it tries again.
-  // So does one that was master beside another one, which is master no longer.
-  if (shared_->is_beside_master())
-    successor_.contends = Contends::kWithUnresponsiveOwner;
-  else if (!has_managed_)
-    successor_ = succession_;
-  successor_.yields = false;
-  return shared_->why_reopen();
 }
 
 void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window,

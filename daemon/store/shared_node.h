@@ -14,33 +14,21 @@
 #include "config/config.h"
 #include "daemon/base/other_master.h"
 #include "daemon/base/sharing_node.h"
-#include "daemon/core/write_fence.h"
-#include "daemon/record/table_record.h"
 #include "daemon/store/node_about.h"
 #include "daemon/store/state_follower.h"
 #include "daemon/store/store_opening.h"
 #include "shell/core_inputs.h"
+#include "shell/succession.h"
+#include "shell/table_record.h"
+#include "shell/write_fence.h"
 #include "sweep/interface/view.h"
 
 namespace fabricd::daemon {
 
-// How a start within the process follows the one before.
-struct Succession {
-  using Contends = store::etcd::EtcdStoreOptions::Contends;
-  Contends contends = Contends::kNo;  // This fabricd tries to become master.
-  bool continues = false;  // It has waited beside the owner of the shared state until now.
-  bool yields = false;     // It has stepped down.
-  // The predecessor has not lost its epoch: its record of tables is true.
-  bool trusts_record = false;
-  Guid unresponsive_master = Guid();  // sweep::SmOptions
-  // What it has read while it waited; null: nothing.
-  std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
-};
-
 class SharedNode {
  public:
   // `config` must outlive this. `version`: of fabricd. `post`, `tell`: StateFollower.
-  SharedNode(const config::Config& config, std::string version, Succession succession,
+  SharedNode(const config::Config& config, std::string version, shell::Succession succession,
              StateFollower::Post post, StateFollower::Tell tell)
       : config_(config),
         version_(std::move(version)),
@@ -53,14 +41,14 @@ class SharedNode {
   // Null: the store is of this node alone. It must outlive this.
   void SetStore(store::etcd::SharedStore* shared) { shared_ = shared; }
   // What this start knows of the predecessor.
-  void Complete(shell::CoreInputs& inputs, const RecordedTables& recorded) const;
-  std::optional<WriteFence::Witnesses> Fence() const;
+  void Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded) const;
+  std::optional<shell::WriteFence::Witnesses> Fence() const;
 
   // Call after each turn. Returns why fabricd has to start again, with successor(); empty: it goes
   // on. `pause`: CoreHost::pause().
-  std::string WhyAgain(const sweep::FabricView& view, std::optional<WriteFence::Time> pause);
+  std::string WhyAgain(const sweep::FabricView& view, std::optional<shell::WriteFence::Time> pause);
   bool starts_again() const { return starts_again_; }  // WhyAgain() has said why.
-  const Succession& successor() const { return successor_; }
+  const shell::Succession& successor() const { return succession_.successor(); }
   // Call after each turn. `window`: in SMPs.
   void Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window, Instant now);
   // Call after each turn: where this node waits, the core is given what the master has stored.
@@ -78,20 +66,15 @@ class SharedNode {
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
 
  private:
-  std::string Why(const sweep::FabricView& view, std::optional<WriteFence::Time> pause);
-  std::string WhyToStopWaiting(const sweep::FabricView& view);
-
   const config::Config& config_;
   const std::string version_;
-  const Succession succession_;
-  TableRecord tables_;
+  shell::SuccessionWatch succession_;
+  shell::TableRecord tables_;
   StateFollower follower_;
   store::etcd::SharedStore* shared_ = nullptr;
   NodeAbout about_;  // As last said.
   std::atomic<bool> steps_down_ = false;
-  bool has_managed_ = false;  // It has been master.
   bool starts_again_ = false;
-  Succession successor_;
 };
 
 }  // namespace fabricd::daemon

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -20,11 +19,6 @@
 
 namespace fabricd::daemon {
 namespace {
-
-// After a step-down the subnet has no master until the other node has become it.
-constexpr std::chrono::seconds kTimeForAnother{15};
-
-using SharedOrError = absl::StatusOr<std::unique_ptr<store::etcd::SharedStore>>;
 
 absl::Status RefuseCopy(store::Store& local, const std::string& state_dir) {
   const auto mark = local.GetMeta(store::etcd::kCopyKey);
@@ -103,23 +97,15 @@ absl::StatusOr<OpenedStore> OpenStore(const config::Config& config, StoreOpening
         "`store: sqlite` and a state directory of its own");
   store::etcd::EtcdStoreOptions options = EtcdStoreOptionsOf(config);
   options.may_take = std::move(how.may_take);
-  options.contends = how.contends;
-  options.continues = how.continues;
-  if (how.yields) options.yields = kTimeForAnother;
+  how.succession.AddTo(options);
   local->reset();  // Each attempt has its own.
-  const auto open = [&](auto& attempt) -> SharedOrError {
-    auto own = OpenLocalStore(config);
-    if (!own.ok()) return own.status();
-    auto client = MakeEtcdClient(config);
-    if (!client.ok()) return client.status();
-    return attempt(*std::move(client), *std::move(own), options);
+  store::etcd::StoreParts parts;
+  parts.client = [&] { return MakeEtcdClient(config); };
+  parts.local = [&] { return OpenLocalStore(config); };
+  parts.on_wait = [](const absl::Status& held) {
+    spdlog::info("{}: waiting beside it", Message(held));
   };
-  SharedOrError opened = how.yields ? absl::AbortedError("another fabricd may take the epoch")
-                                    : open(store::etcd::OpenEtcdStore);
-  if (absl::IsAborted(opened.status()) && how.where_held == StoreOpening::WhereHeld::kWait) {
-    spdlog::info("{}: waiting beside it", Message(opened.status()));
-    opened = open(store::etcd::OpenWaitingStore);
-  }
+  auto opened = store::etcd::OpenOrWait(parts, options, how.may_wait);
   if (!opened.ok()) return opened.status();
   store::etcd::SharedStore* shared = opened->get();
   return OpenedStore{*std::move(opened), shared};

@@ -12,6 +12,7 @@
 #include <absl/status/statusor.h>
 
 #include "config/config.h"
+#include "shell/succession.h"
 #include "store/etcd/client.h"
 #include "store/etcd/etcd_store.h"
 #include "store/store.h"
@@ -37,14 +38,10 @@ struct OpenedStore {
 struct StoreOpening {
   // Whether this fabricd may take etcd's epoch again after it has lost it; any thread.
   std::function<bool()> may_take;
-  // Where another fabricd has the epoch: ABORTED; or a store that waits beside it
-  // (waiting_store.h); or one that takes it when this fabricd becomes master.
-  enum class WhereHeld : uint8_t { kRefuse, kWait, kContend } where_held = WhereHeld::kRefuse;
-  // store::etcd::EtcdStoreOptions; with kContend.
-  store::etcd::EtcdStoreOptions::Contends contends = store::etcd::EtcdStoreOptions::Contends::kNo;
-  bool continues = false;
-  // Wait, and let another node take the epoch first.
-  bool yields = false;
+  // Where another fabricd has the epoch: a store that waits beside it (waiting_store.h), or one
+  // that takes it when this fabricd becomes master. False: ABORTED.
+  bool may_wait = false;
+  shell::Succession succession = {};
 };
 // As `store` says. FAILED_PRECONDITION: it says sqlite, and the state directory has a copy of what
 // is in etcd, which may be old. INVALID_ARGUMENT: it says etcd, and the mode is not manage.

@@ -11,11 +11,11 @@
 
 #include "common/status.h"
 #include "daemon/base/wall_clock.h"
-#include "daemon/record/table_record.h"
 #include "daemon/store/store_opening.h"
 #include "policy/partition_state.h"
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
+#include "shell/table_record.h"
 #include "store/contents.h"
 #include "store/etcd/shared_rows.h"
 #include "store/sqlite_snapshot.h"
@@ -37,8 +37,8 @@ absl::Status CheckParts(const std::string& where, StoredRows rows) {
   };
   note("partitions", policy::LoadPartitions(rows).status());
   std::erase_if(rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
-  note("tables", LoadTables(rows).status());
-  std::erase_if(rows, [](const auto& row) { return IsTableRow(row.first); });
+  note("tables", shell::LoadTables(rows).status());
+  std::erase_if(rows, [](const auto& row) { return shell::IsTableRow(row.first); });
   note("takeover", sweep::LoadTakeover(rows).status());
   std::erase_if(rows, [](const auto& row) { return sweep::IsTakeoverRow(row.first); });
   note("verdicts", policy::LoadVerdicts(rows).status());

@@ -8,6 +8,7 @@
 #include "sim/cli/replay_command.h"
 #include "sim/cli/run_command.h"
 #include "sim/cli/serve_command.h"
+#include "sim/cli/shared_command.h"
 #include "sim/cli/store_command.h"
 #include "sim/cli/verdicts_command.h"
 
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   fabricd::sim::AddRelay(app, run);
   fabricd::sim::AddVerdicts(app, run);
   fabricd::sim::AddStore(app, run);
+  fabricd::sim::AddShared(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -86,15 +86,13 @@ std::unique_ptr<StoreNode::SharedStore> StoreNode::Open() {
   options.continues = true;
   options.clock = [this] { return world_.time.now().time_since_epoch() - behind_; };
   options.has_thread = false;
-  const auto local = [this] { return std::make_unique<LocalDisk>(world_.time, disk); };
-  auto opened =
-      store::etcd::OpenEtcdStore(world_.etcd.MakeClient(path, process_), local(), options);
+  store::etcd::StoreParts parts;
+  parts.client = [this] { return world_.etcd.MakeClient(path, process_); };
+  parts.local = [this] { return std::make_unique<LocalDisk>(world_.time, disk); };
+  parts.on_wait = [this](const absl::Status&) { is_waiting_ = true; };
+  auto opened = store::etcd::OpenOrWait(parts, options);
   contends_ = false;
-  if (absl::IsAborted(opened.status())) {
-    opened =
-        store::etcd::OpenWaitingStore(world_.etcd.MakeClient(path, process_), local(), options);
-    is_waiting_ = opened.ok();
-  }
+  is_waiting_ = is_waiting_ && opened.ok();
   if (thread_->is_killed()) return nullptr;
   if (!opened.ok()) {
     Tell(fmt::format("does not start: {}", Message(opened.status())));

@@ -9,22 +9,19 @@ namespace fabricd::sim {
 
 namespace {
 
-// fabricd's stores need some 20 KiB.
-constexpr size_t kStack = size_t{256} << 10;
-
 // makecontext() passes no pointers.
 thread_local VirtualThreads::Thread* starting = nullptr;
 
 }  // namespace
 
-VirtualThreads::Thread::Thread(VirtualThreads& all, std::function<void()> body)
+VirtualThreads::Thread::Thread(VirtualThreads& all, std::function<void()> body, size_t stack)
     : all_(all),
       body_(std::move(body)),
-      stack_(std::make_unique_for_overwrite<char[]>(kStack)),
+      stack_(std::make_unique_for_overwrite<char[]>(stack)),
       is_waiting_(true) {
   getcontext(&context_);
   context_.uc_stack.ss_sp = stack_.get();
-  context_.uc_stack.ss_size = kStack;
+  context_.uc_stack.ss_size = stack;
   context_.uc_link = &all_.back_;
   makecontext(&context_, &Thread::Run, 0);
 }
@@ -39,8 +36,8 @@ VirtualThreads::~VirtualThreads() {
   for (const auto& thread : threads_) FABRICD_CHECK(thread->has_ended());
 }
 
-VirtualThreads::Thread& VirtualThreads::Start(std::function<void()> body) {
-  Thread& thread = *threads_.emplace_back(std::make_unique<Thread>(*this, std::move(body)));
+VirtualThreads::Thread& VirtualThreads::Start(std::function<void()> body, size_t stack) {
+  Thread& thread = *threads_.emplace_back(std::make_unique<Thread>(*this, std::move(body), stack));
   At(now_, [this, &thread] { Resume(thread); });
   return thread;
 }

@@ -21,6 +21,8 @@ namespace fabricd::sim {
 class VirtualThreads {
  public:
   class Thread;
+  // Bytes; fabricd's stores need some 20 KiB.
+  static constexpr size_t kStack = size_t{256} << 10;
 
   VirtualThreads() = default;
   VirtualThreads(const VirtualThreads&) = delete;
@@ -35,7 +37,7 @@ class VirtualThreads {
 
   // Begins at once, before anything else that is due now and was added later. The thread lives as
   // long as this.
-  Thread& Start(std::function<void()> body);
+  Thread& Start(std::function<void()> body, size_t stack = kStack);
 
   // The one that runs. REQUIRES: one does.
   Thread& current() { return *current_; }
@@ -55,7 +57,7 @@ class VirtualThreads {
 
 class VirtualThreads::Thread {
  public:
-  Thread(VirtualThreads& all, std::function<void()> body);
+  Thread(VirtualThreads& all, std::function<void()> body, size_t stack);
 
   // Of the thread itself. Returns when `done` holds after a Wake(), at `deadline`, or once the
   // process is killed; while it is paused, it does not return.

@@ -182,4 +182,24 @@ absl::StatusOr<std::unique_ptr<SharedStore>> OpenWaitingStore(std::unique_ptr<Cl
   return std::unique_ptr<SharedStore>(std::move(store));
 }
 
+absl::StatusOr<std::unique_ptr<SharedStore>> OpenOrWait(const StoreParts& parts,
+                                                        const EtcdStoreOptions& options,
+                                                        bool may_wait) {
+  using Opened = absl::StatusOr<std::unique_ptr<SharedStore>>;
+  const auto open = [&](auto& attempt) -> Opened {
+    auto local = parts.local();
+    if (!local.ok()) return local.status();
+    auto client = parts.client();
+    if (!client.ok()) return client.status();
+    return attempt(*std::move(client), *std::move(local), options);
+  };
+  Opened opened = options.yields.count() > 0
+                      ? absl::AbortedError("another fabricd may take the epoch")
+                      : open(OpenEtcdStore);
+  const bool waits = may_wait && options.contends == EtcdStoreOptions::Contends::kNo;
+  if (!absl::IsAborted(opened.status()) || !waits) return opened;
+  if (parts.on_wait) parts.on_wait(opened.status());
+  return open(OpenWaitingStore);
+}
+
 }  // namespace fabricd::store::etcd

@@ -5,6 +5,7 @@
 // free, or etcd has not answered for `lease`, why_reopen() says so: OpenEtcdStore() is next.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <absl/status/statusor.h>
@@ -18,5 +19,17 @@ namespace fabricd::store::etcd {
 absl::StatusOr<std::unique_ptr<SharedStore>> OpenWaitingStore(std::unique_ptr<Client> client,
                                                               std::unique_ptr<Store> local,
                                                               EtcdStoreOptions options);
+
+// What a store is opened with. Each attempt has its own.
+struct StoreParts {
+  std::function<absl::StatusOr<std::unique_ptr<Client>>()> client;
+  std::function<absl::StatusOr<std::unique_ptr<Store>>()> local;
+  std::function<void(const absl::Status& held)> on_wait = {};  // Called with why it waits.
+};
+// OpenEtcdStore(); where another fabricd has the epoch, or is to take it first (`yields`), and this
+// one may wait and does not contend, OpenWaitingStore().
+absl::StatusOr<std::unique_ptr<SharedStore>> OpenOrWait(const StoreParts& parts,
+                                                        const EtcdStoreOptions& options,
+                                                        bool may_wait = true);
 
 }  // namespace fabricd::store::etcd

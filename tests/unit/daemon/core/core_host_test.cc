@@ -78,7 +78,7 @@ class CoreHostTest : public ::testing::Test {
   Listener listener_{inbox_};
   std::unique_ptr<sim::SimTransport> transport_;
   StoreThread store_thread_;
-  std::optional<WriteFence::Witnesses> fence_;
+  std::optional<shell::WriteFence::Witnesses> fence_;
   std::unique_ptr<CoreHost> host_;
 };
 
@@ -112,9 +112,10 @@ TEST_F(CoreHostTest, RecordsTheStepsOfTheCore) {
 }
 
 TEST_F(CoreHostTest, SaysSoAfterItWasStopped) {
-  WriteFence::Time now = std::chrono::hours(1);
+  shell::WriteFence::Time now = std::chrono::hours(1);
   int64_t epoch = 3;
-  fence_ = WriteFence::Witnesses{[&] { return now; }, [&] { return epoch; }, [] { return true; }};
+  fence_ =
+      shell::WriteFence::Witnesses{[&] { return now; }, [&] { return epoch; }, [] { return true; }};
   Make();
   bool was_up = false;
   RunUntil([&] {
@@ -155,8 +156,8 @@ mad::OutgoingMad SmpOf(wire::Method method) {
 }
 
 TEST(TransportNetwork, AClosedFenceStopsSetsOfSmpsAlone) {
-  WriteFence::Time now = std::chrono::hours(1);
-  WriteFence fence{{[&] { return now; }, [] { return 0; }, [] { return false; }}};
+  shell::WriteFence::Time now = std::chrono::hours(1);
+  shell::WriteFence fence{{[&] { return now; }, [] { return 0; }, [] { return false; }}};
   Counter transport;
   TransportNetwork network(transport, &fence);
   fence.BeginTurn();

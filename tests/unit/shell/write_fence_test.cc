@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/write_fence.h"
+#include "shell/write_fence.h"
 
 #include <gtest/gtest.h>
 
-namespace fabricd::daemon {
+namespace fabricd::shell {
 namespace {
 
 using std::chrono::milliseconds;
@@ -68,4 +68,4 @@ TEST_F(WriteFenceTest, StaysOpenWithoutEtcdWhileTurnsFollowEachOther) {
 }
 
 }  // namespace
-}  // namespace fabricd::daemon
+}  // namespace fabricd::shell

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/record/table_record.h"
+#include "shell/table_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "sim/generate/generate.h"
 #include "store/memory_store.h"
 
-namespace fabricd::daemon {
+namespace fabricd::shell {
 namespace {
 
 using std::chrono::milliseconds;
@@ -150,4 +150,4 @@ TEST_F(TableRecordTest, IsTriedAgainWhereTheQueueIsFull) {
 }
 
 }  // namespace
-}  // namespace fabricd::daemon
+}  // namespace fabricd::shell

@@ -17,7 +17,12 @@
 #include <optional>
 #include <utility>
 
-namespace fabricd::daemon {
+#include "mad/transport.h"
+#include "store/etcd/etcd_store.h"
+
+namespace fabricd::shell {
+
+bool IsSmpSet(const mad::OutgoingMad& mad);
 
 class WriteFence {
  public:
@@ -29,35 +34,23 @@ class WriteFence {
     std::function<int64_t()> epoch;  // 0: none is held. Its lease is over by itself.
     std::function<bool()> confirms;  // Asks the store whether it is still held.
   };
+  // `shared` outlives them.
+  static Witnesses WitnessesOf(store::etcd::SharedStore& shared, store::etcd::BootClock clock);
+
   explicit WriteFence(Witnesses witnesses) : witnesses_(std::move(witnesses)) {}
 
   // A turn begins. How long ago the last one did, if another SM may have become master since.
-  std::optional<Time> BeginTurn() {
-    const Time now = witnesses_.now();
-    const Time pause = turn_ ? now - *turn_ : Time{};
-    const bool was_safe = pause <= kMostPause || HasKeptEpoch();
-    turn_ = now;
-    epoch_ = witnesses_.epoch();
-    if (was_safe) return std::nullopt;
-    return pause;
-  }
-
-  bool MayWrite() {
-    const Time now = witnesses_.now();
-    if (turn_ && now - *turn_ <= kMostPause) return true;
-    if (!turn_ || !HasKeptEpoch()) return false;
-    turn_ = now;
-    return true;
-  }
+  std::optional<Time> BeginTurn();
+  // False: it is a Set of an SMP, and the fence is closed.
+  bool MaySend(const mad::OutgoingMad& mad);
+  bool MayWrite();
 
  private:
-  bool HasKeptEpoch() const {
-    return epoch_ != 0 && witnesses_.epoch() == epoch_ && witnesses_.confirms();
-  }
+  bool HasKeptEpoch() const;
 
   const Witnesses witnesses_;
   std::optional<Time> turn_;  // When it began, or was confirmed.
   int64_t epoch_ = 0;         // As it began.
 };
 
-}  // namespace fabricd::daemon
+}  // namespace fabricd::shell

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/record/table_record.h"
+#include "shell/table_record.h"
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 #include "common/stable_hash.h"
 #include "common/status.h"
 
-namespace fabricd::daemon {
+namespace fabricd::shell {
 namespace {
 
 constexpr char kTable[] = "tables";
@@ -154,4 +154,4 @@ void TableRecord::Make(const sweep::FabricView& view, uint32_t window) {
   recorded_ = view.plan;
 }
 
-}  // namespace fabricd::daemon
+}  // namespace fabricd::shell

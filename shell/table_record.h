@@ -28,7 +28,7 @@
 #include "sweep/interface/switch_tables.h"
 #include "sweep/interface/view.h"
 
-namespace fabricd::daemon {
+namespace fabricd::shell {
 
 // Of the entries up to the last route.
 uint64_t DigestOf(const routing::Row& row);
@@ -79,4 +79,4 @@ class TableRecord {
   std::shared_ptr<std::atomic<bool>> has_failed_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-}  // namespace fabricd::daemon
+}  // namespace fabricd::shell

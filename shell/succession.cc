@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shell/succession.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace fabricd::shell {
+namespace {
+
+using Contends = Succession::Contends;
+
+// After a step-down the subnet has no master until the other node has become it.
+constexpr std::chrono::seconds kTimeForAnother{15};
+
+}  // namespace
+
+void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
+  options.contends = contends;
+  options.continues = continues;
+  if (yields) options.yields = kTimeForAnother;
+}
+
+std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,
+                                              const sweep::FabricView& view) {
+  successor_ = {.continues = true, .read_tables = view.read_tables};
+  if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
+    successor_.contends = Contends::kWithUnresponsiveOwner;
+    successor_.unresponsive_master = view.sm.watched_guid;
+    return "the master does not respond";
+  }
+  if (view.sm.watched_master == sweep::WatchedMaster::kNone) {
+    successor_.contends = Contends::kWithIdleOwner;
+    return "no subnet manager is to be seen";
+  }
+  successor_.trusts_record = shared.has_owner_resigned();
+  return shared.why_reopen();
+}
+
+std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
+                                      const sweep::FabricView& view,
+                                      std::optional<WriteFence::Time> pause, bool steps_down) {
+  if (shared.other_owner()) return WhyToStopWaiting(shared, view);
+  successor_ = {};
+  has_managed_ = has_managed_ || view.sm.state == wire::SmState::kMaster;
+  if (pause)
+    return fmt::format(
+        "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
+        "another fabricd may be master",
+        std::chrono::floor<std::chrono::milliseconds>(*pause).count());
+  if (steps_down) {
+    successor_.yields = true;
+    return "stepping down";
+  }
+  if ((shared.contends() || shared.is_beside_master()) && view.sm.state == wire::SmState::kStandby)
+    return "another SM is master";
+  // The state may have changed while this fabricd was about to become master: then it tries again.
+  // So does one that was master beside another one, which is master no longer.
+  if (shared.is_beside_master())
+    successor_.contends = Contends::kWithUnresponsiveOwner;
+  else if (!has_managed_)
+    successor_ = succession_;
+  successor_.yields = false;
+  return shared.why_reopen();
+}
+
+}  // namespace fabricd::shell

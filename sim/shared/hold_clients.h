@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// HoldClients: operators who set and lift holds through the master of the time, and the checker of
+// what was acknowledged: a hold that was acknowledged is known to whoever is master later with the
+// epoch, until it is lifted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/rng.h"
+#include "policy/hold.h"
+#include "sim/faults/places.h"
+#include "sim/shared/management_node.h"
+#include "sim/shared/shared_world.h"
+
+namespace fabricd::sim {
+
+class HoldClients {
+ public:
+  // All that it is given by reference outlives it. `master`: null: there is none. `say`: what is
+  // wrong.
+  HoldClients(SharedWorld& world, const Places& places, Rng& rng,
+              std::function<ManagementNode*()> master, std::function<void(const std::string&)> say)
+      : world_(world),
+        places_(places),
+        rng_(rng),
+        master_(std::move(master)),
+        say_(std::move(say)) {}
+
+  // Draws what they do within the next `phase`, which is longer than 2 s.
+  void Plan(Duration phase);
+  // A node has answered.
+  void OnFinished(const sweep::FinishedCommand& finished);
+  void OnView(const ManagementNode& node, const sweep::FabricView& view);
+
+  uint64_t acknowledged() const { return acknowledged_; }
+
+ private:
+  struct Asked {
+    policy::Hold hold;
+    bool lift = false;
+  };
+  void Ask();
+  void Lift();
+
+  SharedWorld& world_;
+  const Places& places_;
+  Rng& rng_;
+  const std::function<ManagementNode*()> master_;
+  const std::function<void(const std::string&)> say_;
+  std::map<uint64_t, Asked> asked_;            // By command; not answered, perhaps never.
+  std::map<uint64_t, policy::Hold> standing_;  // By id, as acknowledged.
+  std::set<uint64_t> lifting_;                 // Ids that may be gone.
+  uint64_t next_command_ = 1000;
+  uint64_t acknowledged_ = 0;
+};
+
+}  // namespace fabricd::sim

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/HA.md: when a fabricd that shares its state starts again within its process, and how.
+#include "shell/succession.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+
+namespace fabricd::shell {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using sweep::WatchedMaster;
+using testing::HasSubstr;
+using wire::SmState;
+using Contends = Succession::Contends;
+
+// A store that says what a test wants, and keeps nothing.
+class SayingStore final : public store::etcd::SharedStore {
+ public:
+  std::optional<store::etcd::EpochOwner> owner;
+  bool contending = false, beside = false, resigned = false;
+  std::string why;
+
+  int64_t epoch() const override { return 7; }
+  std::string why_reopen() const override { return why; }
+  std::optional<store::etcd::EpochOwner> other_owner() const override { return owner; }
+  bool contends() const override { return contending; }
+  bool is_beside_master() const override { return beside; }
+  bool has_owner_resigned() const override { return resigned; }
+  void SetStatement(store::etcd::NodeStatement) override {}
+  std::vector<store::etcd::Node> nodes() const override { return {}; }
+  const std::string& instance() const override { return why; }
+  absl::Status Confirm() override { return absl::OkStatus(); }
+  void Turn() override {}
+
+  absl::StatusOr<std::vector<store::LidRecord>> LoadLids() override { return No(); }
+  absl::Status PutLids(const std::vector<store::LidRecord>&) override { return No(); }
+  absl::Status RemoveLids(const std::vector<Guid>&) override { return No(); }
+  absl::StatusOr<policy::StoredHolds> LoadHolds() override { return No(); }
+  absl::Status ChangeHolds(const std::vector<policy::Hold>&,
+                           const std::vector<uint64_t>&) override {
+    return No();
+  }
+  absl::Status AppendEvents(const std::vector<store::EventRecord>&) override { return No(); }
+  absl::Status TrimEvents(size_t, int64_t) override { return No(); }
+  absl::StatusOr<std::vector<store::EventRecord>> ListEvents(const store::EventQuery&) override {
+    return No();
+  }
+  absl::Status AppendAudit(const std::vector<store::AuditRecord>&) override { return No(); }
+  absl::Status TrimAudit(size_t, int64_t) override { return No(); }
+  absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
+    return No();
+  }
+  absl::StatusOr<StoredRows> LoadRows() override { return No(); }
+  absl::Status ChangeRows(const RowChanges&) override { return No(); }
+  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string&) override { return No(); }
+  absl::Status PutMeta(const std::string&, const std::string&) override { return No(); }
+
+ private:
+  static absl::Status No() { return Unavailable("nothing is kept"); }
+};
+
+class SuccessionTest : public testing::Test {
+ protected:
+  std::string Why(SuccessionWatch& watch, std::optional<WriteFence::Time> pause = {},
+                  bool steps_down = false) {
+    return watch.WhyAgain(store_, view_, pause, steps_down);
+  }
+  void Wait() { store_.owner = store::etcd::EpochOwner{"head1 pid 1", ""}; }
+
+  SayingStore store_;
+  sweep::FabricView view_ = *sweep::EmptyView();
+};
+
+TEST_F(SuccessionTest, AMasterGoesOn) {
+  SuccessionWatch watch({});
+  view_.sm.state = SmState::kMaster;
+  EXPECT_EQ(Why(watch), "");
+}
+
+TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {
+  SuccessionWatch watch({});
+  Wait();
+  EXPECT_EQ(Why(watch), "");
+  view_.sm.watched_master = WatchedMaster::kUnresponsive;
+  view_.sm.watched_guid = Guid(0x17);
+  view_.read_tables = std::make_shared<const sweep::SwitchTables>();
+  EXPECT_EQ(Why(watch), "the master does not respond");
+  const Succession& next = watch.successor();
+  EXPECT_EQ(next.contends, Contends::kWithUnresponsiveOwner);
+  EXPECT_TRUE(next.continues);
+  EXPECT_EQ(next.unresponsive_master, Guid(0x17));
+  EXPECT_FALSE(next.MayTrust(store_)) << "the owner of the epoch may have changed tables";
+  store_.contending = true;
+  EXPECT_TRUE(next.MayTrust(store_)) << "the owner has its epoch still";
+}
+
+TEST_F(SuccessionTest, ItContendsWithAnIdleOwnerWhereNoMasterIsToBeSeen) {
+  SuccessionWatch watch({});
+  Wait();
+  view_.sm.watched_master = WatchedMaster::kNone;
+  EXPECT_NE(Why(watch), "");
+  EXPECT_EQ(watch.successor().contends, Contends::kWithIdleOwner);
+}
+
+TEST_F(SuccessionTest, TheRecordOfAnOwnerThatHasResignedIsTrusted) {
+  SuccessionWatch watch({});
+  Wait();
+  store_.why = "nobody has the epoch";
+  view_.read_tables = std::make_shared<const sweep::SwitchTables>();
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_FALSE(watch.successor().trusts_record);
+  store_.resigned = true;
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_TRUE(watch.successor().MayTrust(store_));
+}
+
+TEST_F(SuccessionTest, AStoppedMasterStartsAgainAndDoesNotContend) {
+  SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner});
+  view_.sm.state = SmState::kMaster;
+  EXPECT_THAT(Why(watch, seconds(20)), HasSubstr("was stopped for 20000 ms"));
+  EXPECT_EQ(watch.successor().contends, Contends::kNo);
+}
+
+TEST_F(SuccessionTest, ANodeThatStepsDownLetsAnotherTakeTheEpochFirst) {
+  SuccessionWatch watch({});
+  view_.sm.state = SmState::kMaster;
+  EXPECT_EQ(Why(watch, {}, /*steps_down=*/true), "stepping down");
+  store::etcd::EtcdStoreOptions options;
+  watch.successor().AddTo(options);
+  EXPECT_GT(options.yields, milliseconds(0));
+}
+
+TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherSmIsMaster) {
+  SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner});
+  store_.contending = true;
+  view_.sm.state = SmState::kDiscovering;
+  EXPECT_EQ(Why(watch), "");
+  view_.sm.state = SmState::kStandby;
+  EXPECT_EQ(Why(watch), "another SM is master");
+  EXPECT_EQ(watch.successor().contends, Contends::kNo);
+}
+
+// The state changed while it was about to become master.
+TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
+  SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner, .continues = true});
+  store_.why = "another fabricd has written meanwhile";
+  view_.sm.state = SmState::kDiscovering;
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_EQ(watch.successor().contends, Contends::kWithUnresponsiveOwner);
+  EXPECT_TRUE(watch.successor().continues);
+  view_.sm.state = SmState::kMaster;
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_EQ(watch.successor().contends, Contends::kNo);
+}
+
+TEST_F(SuccessionTest, AMasterBesideAnotherContendsWhenThatOneIsMasterNoMore) {
+  SuccessionWatch watch({.contends = Contends::kWithIdleOwner});
+  store_.beside = true;
+  view_.sm.state = SmState::kMaster;
+  store_.why = "no other fabricd is master with it any more";
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_EQ(watch.successor().contends, Contends::kWithUnresponsiveOwner);
+}
+
+}  // namespace
+}  // namespace fabricd::shell
