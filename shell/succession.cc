@@ -23,7 +23,9 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
 
 std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,
                                               const sweep::FabricView& view) {
-  successor_ = {.continues = true, .read_tables = view.read_tables};
+  // Rows are believed by their digests, so that those of an earlier wait are as good.
+  successor_ = {.continues = true,
+                .read_tables = view.read_tables ? view.read_tables : succession_.read_tables};
   if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
     successor_.contends = Contends::kWithUnresponsiveOwner;
     successor_.unresponsive_master = view.sm.watched_guid;
@@ -52,8 +54,11 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
     successor_.yields = true;
     return "stepping down";
   }
-  if ((shared.contends() || shared.is_beside_master()) && view.sm.state == wire::SmState::kStandby)
+  if ((shared.contends() || shared.is_beside_master()) &&
+      view.sm.state == wire::SmState::kStandby) {
+    if (!has_managed_) successor_.read_tables = succession_.read_tables;
     return "another SM is master";
+  }
   // The state may have changed while this fabricd was about to become master: then it tries again.
   // So does one that was master beside another one, which is master no longer.
   if (shared.is_beside_master())

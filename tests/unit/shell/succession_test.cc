@@ -144,6 +144,25 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherSmIsMaster) {
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
 }
 
+// The fabric had no answer for a moment: all switches are not to be read again for that.
+TEST_F(SuccessionTest, WhatAContenderHasReadIsKeptWhereAnotherSmIsMaster) {
+  const auto read = std::make_shared<const sweep::SwitchTables>();
+  SuccessionWatch contender(
+      {.contends = Contends::kWithUnresponsiveOwner, .continues = true, .read_tables = read});
+  store_.contending = true;
+  view_.sm.state = SmState::kStandby;
+  EXPECT_EQ(Why(contender), "another SM is master");
+  SuccessionWatch waiting(contender.successor());
+  Wait();
+  view_.sm.state = SmState::kNotActive;
+  view_.sm.watched_master = WatchedMaster::kUnresponsive;
+  EXPECT_NE(Why(waiting), "");
+  EXPECT_EQ(waiting.successor().read_tables, read);
+  view_.read_tables = std::make_shared<const sweep::SwitchTables>();
+  EXPECT_NE(Why(waiting), "");
+  EXPECT_EQ(waiting.successor().read_tables, view_.read_tables);
+}
+
 // The state changed while it was about to become master.
 TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
   SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner, .continues = true});
