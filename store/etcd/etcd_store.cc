@@ -310,6 +310,7 @@ absl::Status EtcdStore::ChangeRows(const RowChanges& changes) {
 
 absl::Status EtcdStore::Write(FlatChanges changes) {
   std::erase_if(changes, [this](const auto& change) FABRICD_REQUIRES(mutex_) {
+    if (doubtful_.contains(change.first)) return false;  // etcd may have another value.
     const auto known = rows_.find(change.first);
     return known == rows_.end() ? !change.second : change.second == known->second;
   });

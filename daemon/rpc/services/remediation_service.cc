@@ -244,6 +244,12 @@ void RemediationService::Post(daemon::HoldCommand command,
       });
 }
 
+// What was done before is not written again. While the store refuses writes, one that it has not
+// answered may still undo it.
+absl::Status RemediationService::CheckDurable() const {
+  return HoldError(backend_.store_writable());
+}
+
 grpc::ServerUnaryReactor* RemediationService::CreateHold(Context* context,
                                                          const pb::CreateHoldRequest* request,
                                                          pb::CreateHoldResponse* response) {
@@ -264,6 +270,7 @@ grpc::ServerUnaryReactor* RemediationService::CreateHold(Context* context,
          if (!status.ok() && status == unresolved) return unresolved;
          const bool refused = status.code() == absl::StatusCode::kFailedPrecondition;
          if (outcome == nullptr || (!status.ok() && !(dry && refused))) return HoldError(status);
+         if (outcome->existing && !dry) FABRICD_RETURN_IF_ERROR(CheckDurable());
          const auto now = models_.Current();
          if (refused) out->set_refusal(Message(status));
          policy::Hold hold = outcome->hold;
@@ -306,6 +313,7 @@ grpc::ServerUnaryReactor* RemediationService::DeleteHold(Context* context,
          if (status.code() == absl::StatusCode::kNotFound) return NoHold(id);
          if (!status.ok()) return HoldError(status);
          if (outcome) {
+           if (outcome->existing) FABRICD_RETURN_IF_ERROR(CheckDurable());
            ToProto(*models_.Current(), outcome->hold, out->mutable_hold());
            out->set_existing(outcome->existing);
          }

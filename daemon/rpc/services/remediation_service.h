@@ -38,6 +38,7 @@ class RemediationService final : public pb::RemediationService::CallbackService 
   // Posts `command` and answers the call, on the worker, with what `fill` makes of its end.
   template <typename Response, typename Fill>
   void Post(daemon::HoldCommand command, std::shared_ptr<LaterCall<Response>> call, Fill fill);
+  absl::Status CheckDurable() const;
 
   daemon::Backend& backend_;
   daemon::Models& models_;

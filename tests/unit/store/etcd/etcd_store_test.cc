@@ -276,6 +276,8 @@ TEST_F(EtcdTest, AWriteThatWasReportedAsFailedIsUndoneWhereItWasCarriedOut) {
   proxy.Delay(milliseconds(1700));
   EXPECT_EQ(store->ChangeRows({{{"a", "1"}, "new"}, {{"a", "2"}, "new"}}).code(),
             absl::StatusCode::kUnavailable);
+  // Nor is it known to be as it was.
+  EXPECT_EQ(store->ChangeRows({{{"a", "1"}, "old"}}).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(WaitFor([&] { return Shared().rows.size() == 2; })) << "the write has not arrived";
   proxy.Delay(milliseconds(0));
   EXPECT_TRUE(WaitFor([&] { return store->writable().ok(); })) << store->writable();

@@ -259,6 +259,20 @@ TEST_F(RemediationServiceTest, ARepeatedRequestIsAnsweredAfterItsTargetVanished)
   EXPECT_NE(std::get<sweep::CreateHold>(commands_[1]).hold.fingerprint, 0u);
 }
 
+// A change that etcd has not answered may still undo what this node knows of.
+TEST_F(RemediationServiceTest, WhatWasDoneBeforeIsNotAcknowledgedWhileTheStoreRefusesWrites) {
+  auto outcome = std::make_shared<sweep::HoldOutcome>();
+  outcome->existing = true;
+  outcome->hold.id = 5;
+  AnswerWith(absl::OkStatus(), outcome);
+  backend_.writable = absl::UnavailableError("etcd at head1:2379: Deadline Exceeded");
+  const auto refused = Create(Drain("node1"));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.error_message(), HasSubstr("etcd at head1:2379"));
+  backend_.writable = absl::OkStatus();
+  EXPECT_TRUE(Create(Drain("node1")).ok());
+}
+
 TEST_F(RemediationServiceTest, ListsByIdTargetKindAndOwner) {
   AddHold(1, policy::HoldKind::kCordon, "alice",
           {policy::TargetKind::kHost, "node1", {kNode1Rail0, kNode1Rail1}, {}, {}});
