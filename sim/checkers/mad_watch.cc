@@ -26,7 +26,7 @@ void Watch::Fault(std::string text) {
 
 void Watch::OnRestart(PortRef host) {
   programs_[host] = Program();
-  programs_[host].judged = true;
+  programs_[host].is_checked = true;
 }
 
 void Watch::SetApart(Instant now, bool apart) {
@@ -120,7 +120,7 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   flying.is_repeat = is_retry || IsRepeatedSet(program, flying);
   NoteRepeat(program, flying);
   program.flying[smp->transaction_id()] = flying;
-  if (!program.judged) return;
+  if (!program.is_checked) return;
   const auto in_flight = [&] { return program.flying.size() - program.cut_off; };
   if (in_flight() > options_.window_max) NoteCutOff(host, program);
   if (in_flight() > options_.window_max)
@@ -157,7 +157,7 @@ void Watch::OnDelivery(const Delivery& delivery) {
   if (flying == program.flying.end()) return;  // No answer to a request.
   if (flying->second.cut_off)
     --program.cut_off;
-  else if (program.judged && !flying->second.IsProbe() && !flying->second.device.IsNone())
+  else if (program.is_checked && !flying->second.IsProbe() && !flying->second.device.IsNone())
     --program.at_device[flying->second.device];
   const NodeIndex device = flying->second.device;
   program.flying.erase(flying);
@@ -242,7 +242,7 @@ void Watch::OnServed(const Served& served) {
 // One whose twin's answer was under way, as when the route changes meanwhile, knew no better. One
 // that repeats what is in flight by another path is no decision to write.)
 void Watch::CheckIdle(const Served& served, const Key& key, const Program& program) {
-  if (served.changed || !program.judged) return;
+  if (served.changed || !program.is_checked) return;
   // What odd firmware holds nobody can know; a Set that it never takes must not come in the second
   // sweep.
   if (fabric_.device(key.node)->quirks() != nullptr) return;
@@ -285,12 +285,12 @@ void Watch::CheckWriters(Instant now, PortRef host) {
   // What is no subnet manager never stops for another's sake.
   const bool is_sm =
       (fabric_.device(host.node)->port(host.port).info.capability_mask & wire::kCapIsSm) != 0;
-  if (!is_sm && !program.judged) return;
+  if (!is_sm && !program.is_checked) return;
   const bool turn = last_setter_ != host;
   const bool from_the_start = together_since_ == Instant::min();
   const bool aware = !apart_ && (from_the_start ? now.time_since_epoch() > options_.first_awareness
                                                 : now - together_since_ > options_.awareness);
-  if (turn && program.judged && program.last_set != Instant::min() && aware &&
+  if (turn && program.is_checked && program.last_set != Instant::min() && aware &&
       now - program.last_set < options_.takeover_min)
     Fault(fmt::format("two writers: {} and {} write at the same time, at {:.6f} s",
                       fabric_.device(last_setter_.node)->description(),

@@ -39,7 +39,7 @@ class Watch : public SimObserver {
   void OnDelivery(const Delivery& delivery) override;
 
   // A new fabricd runs on this port from now on: it knows nothing, and nothing is in flight. Others
-  // are watched, but not judged.
+  // are watched, but not checked.
   void OnRestart(PortRef host);
   // From now on these two can, or cannot, reach each other's SM.
   void SetApart(Instant now, bool apart);
@@ -82,7 +82,7 @@ class Watch : public SimObserver {
     }
   };
   struct Program {
-    bool judged = false;
+    bool is_checked = false;
     absl::flat_hash_map<uint64_t, Flying> flying;  // By TransactionID.
     absl::flat_hash_map<NodeIndex, uint32_t> at_device;
     size_t cut_off = 0;  // Of `flying`.

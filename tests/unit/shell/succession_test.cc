@@ -145,7 +145,7 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherSmIsMaster) {
 }
 
 // The fabric had no answer for a moment: all switches are not to be read again for that.
-TEST_F(SuccessionTest, WhatAContenderHasReadIsKeptWhereAnotherSmIsMaster) {
+TEST_F(SuccessionTest, TheTablesOfAContenderAreKeptWhenAnotherSmIsMaster) {
   const auto read = std::make_shared<const sweep::SwitchTables>();
   SuccessionWatch contender(
       {.contends = Contends::kWithUnresponsiveOwner, .continues = true, .read_tables = read});

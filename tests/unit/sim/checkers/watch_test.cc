@@ -118,7 +118,7 @@ TEST_F(WatchWindow, ANewProgramHasNothingInFlight) {
   EXPECT_THAT(faults(), IsEmpty());
 }
 
-TEST_F(WatchWindow, AProgramOfAnotherKindIsNotJudged) {
+TEST_F(WatchWindow, AProgramOfAnotherKindIsNotChecked) {
   const PortRef host = HostOf("node0003 mlx5_0");
   const TestClient other(fabric_, host);
   for (uint32_t i = 1; i <= 5; ++i) {

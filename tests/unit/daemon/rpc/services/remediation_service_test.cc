@@ -260,7 +260,7 @@ TEST_F(RemediationServiceTest, ARepeatedRequestIsAnsweredAfterItsTargetVanished)
 }
 
 // A change that etcd has not answered may still undo what this node knows of.
-TEST_F(RemediationServiceTest, WhatWasDoneBeforeIsNotAcknowledgedWhileTheStoreRefusesWrites) {
+TEST_F(RemediationServiceTest, AHoldThatStandsIsNotAcknowledgedWhileTheStoreRefusesWrites) {
   auto outcome = std::make_shared<sweep::HoldOutcome>();
   outcome->existing = true;
   outcome->hold.id = 5;
