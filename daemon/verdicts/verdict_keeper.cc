@@ -273,7 +273,7 @@ void VerdictKeeper::MakeView(Assessed& assessed) {
   view->at = assessed.inputs.now;
   view->interval = options_.interval;
   view->snapshot = assessed.inputs.telemetry->snapshot;
-  // Nothing is known before each port has had its turn, and nobody needs to hear of it.
+  // Before each port was polled once, stale counters are no finding.
   const bool has_begun = assessed.inputs.telemetry->HasPolledAll();
   const policy::FleetReport none;
   const policy::FleetReport& report =

@@ -244,8 +244,8 @@ void RemediationService::Post(daemon::HoldCommand command,
       });
 }
 
-// What was done before is not written again. While the store refuses writes, one that it has not
-// answered may still undo it.
+// A hold that stands is not written again. While the store refuses writes, an earlier change that
+// it has not answered may still undo it.
 absl::Status RemediationService::CheckDurable() const {
   return HoldError(backend_.store_writable());
 }
