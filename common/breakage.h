@@ -49,6 +49,8 @@ enum class Breakage : uint8_t {
   kEpochNeverTaken,       // An epoch that was lost is not taken again.
   kWritesRefused,         // The owner of the epoch writes nothing.
   kCopyNotWritten,        // The local copy gets its mark, and no rows.
+  kHistoryNotTaken,       // Events that other nodes have recorded are left out.
+  kNumbersGivenTwice,     // All nodes number their events alike.
   // Of nodes that share a store on one fabric.
   kPauseNotNoticed,  // The fence is open to a master that was stopped.
   kCount,

@@ -98,7 +98,7 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
   if (!events.ok()) return events.status();
   events_ = *std::move(events);
   audit_ = std::make_unique<AuditLog>(
-      *store_, post, listings,
+      OwnName(), *store_, post, listings,
       AuditLog::Limits{.keep = config.audit.keep, .max_age = Hours(config.audit.max_age)});
   listings_ = std::make_unique<Worker<Job>>(kListings, [](const Job& job) { job(); });
   // From here on only its jobs use the store, and Load() before the first job.
@@ -111,6 +111,8 @@ void StateOpener::Beat() {
   const auto changed = store_watch_.Look(writable);
   if (changed && !(shared_ != nullptr && shared_->contends()))
     spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", *changed);
+  const uint64_t taken = shared_ == nullptr ? 0 : shared_->histories_taken();
+  if (std::exchange(histories_taken_, taken) != taken) events_->CatchUp();
 }
 
 absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {

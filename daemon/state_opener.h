@@ -62,7 +62,8 @@ class StateOpener {
   absl::Status writable() const { return store_->writable(); }
   // Any thread. A store that several nodes share is written by the master.
   void SetMaster(bool is_master) { is_master_ = is_master; }
-  // The core's thread, often: logs when the store begins or ceases to refuse writes.
+  // The core's thread, often: logs when the store begins or ceases to refuse writes, and shows
+  // events of the node that is master.
   void Beat();
   StoreThread& thread() { return *thread_; }
   // Runs a durable write on the store's thread. False: it is not run.
@@ -102,6 +103,7 @@ class StateOpener {
   std::unique_ptr<store::Store> store_;
   store::etcd::SharedStore* shared_ = nullptr;  // store_, or null.
   StoreWatch store_watch_;
+  uint64_t histories_taken_ = 0;             // SharedStore::histories_taken(), as shown.
   std::unique_ptr<store::History> history_;  // Of listings_.
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<AuditLog> audit_;

@@ -54,6 +54,13 @@ class MemoryStore final : public Store {
     events_ = std::move(merged);
     return absl::OkStatus();
   }
+  absl::Status MergeHistory(const std::vector<EventRecord>& events,
+                            const std::vector<AuditRecord>& audit) override {
+    std::vector<EventRecord> missing = events;
+    std::erase_if(missing, [&](const auto& record) { return events_.contains(record.number); });
+    FABRICD_RETURN_IF_ERROR(AppendEvents(missing));
+    return AppendAudit(audit);
+  }
   absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {
     std::vector<EventRecord> records;
     for (const auto& [number, record] : events_) {
@@ -68,6 +75,8 @@ class MemoryStore final : public Store {
     }
     return records;
   }
+  EventNumbering event_numbering() const override { return numbering_; }
+  void set_event_numbering(EventNumbering numbering) { numbering_ = numbering; }
   absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
     FABRICD_RETURN_IF_ERROR(write_error_);
     while (events_.size() > 1 &&
@@ -79,6 +88,10 @@ class MemoryStore final : public Store {
   absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
     FABRICD_RETURN_IF_ERROR(write_error_);
     for (const AuditRecord& record : records) {
+      const bool known = std::any_of(audit_.begin(), audit_.end(), [&](const AuditRecord& other) {
+        return other.instance == record.instance && other.origin == record.origin;
+      });
+      if (known && !record.instance.empty()) continue;
       audit_.push_back(record);
       audit_.back().number = ++last_audit_;
     }
@@ -88,12 +101,17 @@ class MemoryStore final : public Store {
     std::vector<AuditRecord> records;
     for (const AuditRecord& record : audit_) {
       const bool wanted = (query.before == 0 || record.number < query.before) &&
+                          (!query.after || record.number > *query.after) &&
+                          (!query.own || record.instance.empty()) &&
                           record.time_ms >= query.since_ms &&
                           (query.caller.empty() || record.caller == query.caller) &&
                           (query.method.empty() || record.method.ends_with("/" + query.method));
       if (wanted) records.push_back(record);
     }
-    if (query.limit > 0 && records.size() > query.limit)
+    if (query.limit == 0 || records.size() <= query.limit) return records;
+    if (query.after)
+      records.resize(query.limit);
+    else
       records.erase(records.begin(), records.end() - static_cast<ptrdiff_t>(query.limit));
     return records;
   }
@@ -152,12 +170,14 @@ class MemoryStore final : public Store {
       return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
     };
     return record.number > query.after && record.number <= query.up_to &&
-           record.time_ms >= query.since_ms && record.event.severity >= query.min_severity &&
-           among(query.types, record.event.type) && query.about.Has(record.event);
+           (!query.own || record.instance.empty()) && record.time_ms >= query.since_ms &&
+           record.event.severity >= query.min_severity && among(query.types, record.event.type) &&
+           query.about.Has(record.event);
   }
 
   std::map<Guid, LidRecord> lids_;
   std::map<uint64_t, EventRecord> events_;
+  EventNumbering numbering_;
   std::map<uint64_t, policy::Hold> holds_;
   uint64_t highest_hold_ = 0;
   StoredRows rows_;

@@ -11,7 +11,10 @@
 namespace fabricd::store {
 
 extern const char* const kAuditTable;
+// A later step.
+extern const char* const kAuditNodes;
 
+// Leaves out those of other nodes that are there.
 int InsertAudit(sqlite3* db, const std::vector<AuditRecord>& records);
 int SelectAudit(sqlite3* db, const AuditQuery& query, std::vector<AuditRecord>* records);
 int DeleteAudit(sqlite3* db, size_t keep, int64_t since_ms);

@@ -58,6 +58,7 @@ EventRecord EventOf(const Statement& row) {
   record.event.message = row.Text(7);
   record.event.peer = Guid(ParseHex(row.Text(8)).value_or(0));
   record.event.peer_port = PortNum(static_cast<uint8_t>(row.Number(9)));
+  record.instance = row.Text(10);
   return record;
 }
 
@@ -114,6 +115,9 @@ const char* const kEventPeers =
     "ALTER TABLE events ADD COLUMN peer_guid TEXT NOT NULL DEFAULT '';"  // Empty: no link.
     "ALTER TABLE events ADD COLUMN peer_port INTEGER NOT NULL DEFAULT 0;";
 
+const char* const kEventInstances =
+    "ALTER TABLE events ADD COLUMN instance TEXT NOT NULL DEFAULT '';";  // Empty: this node.
+
 const char* const kEventTables =
     "CREATE TABLE events ("
     "  number    INTEGER PRIMARY KEY,"
@@ -151,7 +155,7 @@ const char* const kEventTables =
     ") STRICT;";
 
 int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records) {
-  Statement event(db, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement event(db, "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement fact(db, "INSERT INTO event_facts VALUES (?, ?, ?, ?)");
   Statement reroute(db, "INSERT INTO reroutes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const EventRecord& record : records) {
@@ -160,7 +164,8 @@ int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records) {
     event.Bind(record.event.subject).Bind(fmt::format("{}", record.event.node));
     event.Bind(record.event.port.value()).Bind(record.event.message);
     event.Bind(record.event.peer ? fmt::format("{}", record.event.peer) : std::string());
-    if (const int error = event.Bind(record.event.peer_port.value()).Run()) return error;
+    event.Bind(record.event.peer_port.value());
+    if (const int error = event.Bind(record.instance).Run()) return error;
     if (const int error = InsertFacts(fact, record)) return error;
     if (!record.event.reroute) continue;
     if (const int error = InsertReroute(reroute, record)) return error;
@@ -168,12 +173,23 @@ int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records) {
   return kDone;
 }
 
+int MergeEvents(sqlite3* db, const std::vector<EventRecord>& records) {
+  Statement known(db, "SELECT 1 FROM events WHERE number = ?");
+  std::vector<EventRecord> missing;
+  for (const EventRecord& record : records) {
+    if (!known.Bind(static_cast<int64_t>(record.number)).Step()) missing.push_back(record);
+    if (const int error = known.Reset()) return error;
+  }
+  return InsertEvents(db, missing);
+}
+
 int SelectEvents(sqlite3* db, const EventQuery& query, std::vector<EventRecord>* records) {
   std::string sql =
       "SELECT number, time_ms, type, severity, subject, node_guid, port, message, peer_guid,"
-      " peer_port FROM events"
+      " peer_port, instance FROM events"
       " WHERE number > ? AND number <= ? AND time_ms >= ? AND severity >= ?";
   if (!query.types.empty()) sql += fmt::format(" AND type IN ({})", Places(query.types.size()));
+  if (query.own) sql += " AND instance = ''";
   sql += WhereAbout(query.about);
   sql += fmt::format(" ORDER BY number {} LIMIT ?", query.latest ? "DESC" : "ASC");
   Statement rows(db, sql.c_str());

@@ -15,8 +15,11 @@ namespace fabricd::store {
 extern const char* const kEventTables;
 // A later step.
 extern const char* const kEventPeers;
+extern const char* const kEventInstances;
 
 int InsertEvents(sqlite3* db, const std::vector<EventRecord>& records);
+// Leaves out those whose number is there.
+int MergeEvents(sqlite3* db, const std::vector<EventRecord>& records);
 int SelectEvents(sqlite3* db, const EventQuery& query, std::vector<EventRecord>* records);
 int DeleteEvents(sqlite3* db, size_t keep, int64_t since_ms);
 

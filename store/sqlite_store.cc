@@ -36,7 +36,7 @@ constexpr char kBoundLog[] = "PRAGMA journal_size_limit=8388608";
 
 // Step n brings a database of user_version n to n + 1. Never change one that was released.
 // GUIDs are text so that an operator's sqlite3 shows them as everything else does.
-const std::array<const char*, 7> kMigrations = {
+const std::array<const char*, 9> kMigrations = {
     "CREATE TABLE lids ("
     "  port_guid TEXT PRIMARY KEY,"
     "  base_lid  INTEGER NOT NULL,"
@@ -50,7 +50,9 @@ const std::array<const char*, 7> kMigrations = {
     kRowTables,
     kAuditTable,
     kEndedHolds,
-    kEventPeers};
+    kEventPeers,
+    kEventInstances,
+    kAuditNodes};
 
 class Descriptor {
  public:
@@ -190,6 +192,14 @@ class SqliteStore final : public Store {
 
   absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
     return LightTransaction([&] { return Checked(InsertEvents(db_, records)); });
+  }
+
+  absl::Status MergeHistory(const std::vector<EventRecord>& events,
+                            const std::vector<AuditRecord>& audit) override {
+    return LightTransaction([&]() -> absl::Status {
+      FABRICD_RETURN_IF_ERROR(Checked(MergeEvents(db_, events)));
+      return Checked(InsertAudit(db_, audit));
+    });
   }
 
   absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) override {

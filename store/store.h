@@ -27,9 +27,10 @@ using fabric::LidRecord;
 // An event as history keeps it. The Instants in `event` mean nothing after a restart and are not
 // kept: `time_ms` and `begun_ms` stand for them.
 struct EventRecord {
-  uint64_t number = 0;   // Grows from event to event, within one history.
-  int64_t time_ms = 0;   // Since 1970, UTC.
-  int64_t begun_ms = 0;  // Of event.reroute.
+  uint64_t number = 0;        // Grows from event to event, within one history.
+  int64_t time_ms = 0;        // Since 1970, UTC.
+  int64_t begun_ms = 0;       // Of event.reroute.
+  std::string instance = {};  // Of the node that recorded it; empty: this one.
   fabric::FabricEvent event;
 };
 
@@ -41,6 +42,7 @@ struct EventQuery {
   std::vector<std::string> types;
   fabric::EventSubjects about;
   fabric::Severity min_severity = fabric::Severity::kInfo;
+  bool own = false;     // Only those that this node has recorded.
   size_t limit = 0;     // At most so many: the first ones,
   bool latest = false;  // or the last ones.
 };
@@ -50,6 +52,9 @@ struct AuditRecord {
   uint64_t number = 0;  // Given by the store; grows.
   int64_t time_ms = 0;  // Since 1970, UTC.
   std::string caller, role, method, request, reason, code, message;
+  std::string node = {};      // Name of the node that was called.
+  std::string instance = {};  // Of the node that recorded it; empty: this one.
+  uint64_t origin = 0;        // Its number there; 0: this node has recorded it.
   friend bool operator==(const AuditRecord&, const AuditRecord&) = default;
 };
 
@@ -59,7 +64,10 @@ struct AuditQuery {
   int64_t since_ms = 0;
   std::string caller;
   std::string method;  // Without its service.
-  size_t limit = 0;    // At most so many: the last ones.
+  bool own = false;    // Only those that this node has recorded.
+  // Only numbers above this one; `limit` is for the first ones then.
+  std::optional<uint64_t> after = {};
+  size_t limit = 0;  // At most so many: the last ones.
 };
 
 // What was recorded, to be listed.
@@ -70,6 +78,17 @@ class History {
   // By number.
   virtual absl::StatusOr<std::vector<EventRecord>> ListEvents(const EventQuery& query) = 0;
   virtual absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) = 0;
+};
+
+// How this node numbers events, where several nodes record them (docs/HA.md).
+struct EventNumbering {
+  // Another node records events: this one shows them, and records none.
+  bool follows = false;
+  // Numbers of a history that nodes share are above this one; up to it, those of before, which each
+  // node has for itself.
+  uint64_t floor = 0;
+  // The first number of this start; 0: well above the last one.
+  uint64_t begin = 0;
 };
 
 class Store : public History {
@@ -102,6 +121,7 @@ class Store : public History {
   // Adds events, all or none. ALREADY_EXISTS for a number that was given before. Other than the
   // writes above it survives a crash of the process, not always of the machine.
   virtual absl::Status AppendEvents(const std::vector<EventRecord>& records) = 0;
+  virtual EventNumbering event_numbering() const { return {}; }
   // Forgets all but the latest `keep` events, and of these the ones before `since_ms`; never the
   // very last, whose number must not be given again.
   virtual absl::Status TrimEvents(size_t keep, int64_t since_ms) = 0;
@@ -110,6 +130,11 @@ class Store : public History {
   virtual absl::Status AppendAudit(const std::vector<AuditRecord>& records) = 0;
   // Forgets all but the latest `keep` records, and of these the ones before `since_ms`.
   virtual absl::Status TrimAudit(size_t keep, int64_t since_ms) = 0;
+
+  // Adds what other nodes have recorded, all or none. What is there already stays as it is: events
+  // by their number, audit records by `instance` and `origin`. As durable as AppendEvents().
+  virtual absl::Status MergeHistory(const std::vector<EventRecord>& events,
+                                    const std::vector<AuditRecord>& audit) = 0;
 
   // Rows of parts that encode their own state.
   virtual absl::StatusOr<StoredRows> LoadRows() = 0;

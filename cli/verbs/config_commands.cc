@@ -90,7 +90,7 @@ Table ImportTable(const pb::ImportOpensmResponse& imported) {
 
 Table AuditTable(const pb::ListAuditRecordsResponse& records, bool wide) {
   std::vector<std::string> headers = {"TIME", "CALLER", "ROLE", "METHOD", "RESULT", "REASON"};
-  if (wide) headers.insert(headers.end(), {"NUMBER", "REQUEST"});
+  if (wide) headers.insert(headers.end(), {"NUMBER", "NODE", "REQUEST"});
   Table table(headers);
   for (const pb::AuditRecord& record : records.records()) {
     const Tone tone = record.code() == "OK" ? Tone::kGood : Tone::kBad;
@@ -104,6 +104,7 @@ Table AuditTable(const pb::ListAuditRecordsResponse& records, bool wide) {
                                record.reason()};
     if (wide) {
       cells.emplace_back(fmt::format("{}", record.number()));
+      cells.emplace_back(record.node());
       cells.emplace_back(record.request());
     }
     table.AddRow(std::move(cells));

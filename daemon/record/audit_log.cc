@@ -21,6 +21,7 @@ void WriteToLog(const store::AuditRecord& record) {
 
 void AuditLog::Append(store::AuditRecord record) {
   record.time_ms = WallNowMs();
+  record.node = node_;
   WriteToLog(record);
   queue_.Add({std::move(record)});
 }
@@ -29,6 +30,7 @@ void AuditLog::Write(std::vector<store::AuditRecord> records, size_t lost) {
   if (lost > 0) {
     store::AuditRecord& record = records.emplace_back();
     record.time_ms = WallNowMs();
+    record.node = node_;
     record.caller = "fabricd";
     record.code = "RESOURCE_EXHAUSTED";
     record.message = fmt::format("{} records came faster than they could be written", lost);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AuditLog: records each attempted change with its requester and result. It writes to the log at
-// once and to SQLite a moment later, so that no caller waits for the disk.
+// once and to SQLite a moment later, so that no caller waits for the disk. Nodes that share a store
+// have one log: each has the records of the others a moment later (store/etcd/shared_history.h).
 //
 //   gRPC threads ── pending (bounded) ──► store thread ── SQLite
 //
@@ -11,6 +12,7 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,9 +31,12 @@ class AuditLog {
     size_t pending = 4096;
   };
 
-  // `store` and the listings' history must outlive the log and the last job of their threads.
-  AuditLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
-      : store_(store),
+  // `node`: name of this one, for the records. `store` and the listings' history must outlive the
+  // log and the last job of their threads.
+  AuditLog(std::string node, store::Store& store, PostToStore post, Listings listings,
+           Limits limits)
+      : node_(std::move(node)),
+        store_(store),
         post_(post),
         listings_(std::move(listings)),
         limits_(limits),
@@ -39,7 +44,7 @@ class AuditLog {
                [this](auto records, size_t lost) { Write(std::move(records), lost); }),
         keeper_("audit log", limits.max_age) {}
 
-  // Any thread. Adds the time.
+  // Any thread. Adds the time and the node.
   void Append(store::AuditRecord record);
 
   // Any thread. `done` is called on the listings' thread, or at once with kUnavailable if a queue
@@ -50,6 +55,7 @@ class AuditLog {
  private:
   void Write(std::vector<store::AuditRecord> records, size_t lost);  // On the store thread.
 
+  const std::string node_;
   store::Store& store_;
   const PostToStore post_;
   const Listings listings_;

@@ -17,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr char kEpochKey[] = "events.epoch";
+constexpr uint64_t kGap = 100'000;
 
 store::EventRecord Stamped(fabric::FabricEvent event, Instant now, int64_t wall_ms) {
   const auto wall_of = [&](Instant instant) {
@@ -67,14 +68,18 @@ absl::Status EventLog::Load() {
     epoch_ = fmt::format("{:08x}", std::random_device()());
     FABRICD_RETURN_IF_ERROR(store_.PutMeta(kEpochKey, epoch_));
   }
+  std::erase_if(*latest, [this](const auto& record) { return record.number <= numbering_.floor; });
   MutexLock lock(mutex_);
+  floor_ = last_ = numbering_.floor;
   for (store::EventRecord& record : *latest)
     ring_.push_back(std::make_shared<const store::EventRecord>(std::move(record)));
   if (!ring_.empty()) {
     floor_ = ring_.front()->number - 1;
     last_ = ring_.back()->number;
-    next_ = last_ + kGap;
   }
+  begin_ = last_ == 0 ? 1 : last_ + kGap;
+  if (numbering_.begin > 0) begin_ = numbering_.begin;
+  next_ = begin_;
   return absl::OkStatus();
 }
 
@@ -93,7 +98,27 @@ void EventLog::Beat() {
   (void)post_([this] { Wake(true); });
 }
 
+void EventLog::CatchUp() {
+  // Not posted now: the next call will be.
+  if (numbering_.follows) (void)post_([this] { ShowTaken(); });
+}
+
+void EventLog::ShowTaken() {
+  uint64_t after = 0;
+  {
+    MutexLock lock(mutex_);
+    after = last_;
+  }
+  while (true) {
+    auto records = store_.ListEvents({.after = after, .limit = limits_.ring});
+    if (!records.ok() || records->empty()) return;
+    after = records->back().number;
+    Show(*std::move(records));
+  }
+}
+
 void EventLog::Write(std::vector<store::EventRecord> records, size_t lost) {
+  if (numbering_.follows) return;
   if (lost > 0) records.push_back(LostEvents(lost));
   for (store::EventRecord& record : records) record.number = next_++;
   keeper_.Keep(
@@ -158,11 +183,17 @@ absl::StatusOr<uint64_t> EventLog::BeginAt(const std::string& version) const {
   if (!version.empty()) number = NumberOf(version);
   MutexLock lock(mutex_);
   if (version.empty()) return last_;
+  if (number.ok() && *number > last_ && MayBeOfAnotherNode(*number)) return number;
   if (number.ok() && (*number < floor_ || *number > last_)) {
     return MakeStatus(absl::StatusCode::kOutOfRange,
                       "the events after version {} are no longer at hand", version);
   }
   return number;
+}
+
+// One that the former master has shown and that is not here, or not yet.
+bool EventLog::MayBeOfAnotherNode(uint64_t number) const {
+  return numbering_.floor > 0 && (numbering_.follows || number < begin_);
 }
 
 absl::StatusOr<std::vector<EventLog::Record>> EventLog::After(uint64_t number, size_t most) const {

@@ -8,7 +8,11 @@
 //
 // The store thread assigns the number, and watchers receive the event once SQLite has it. So a
 // number that a watcher has seen is never used again after the process was killed. A power failure
-// may lose the last events on disk, so each start skips kGap numbers.
+// may lose the last events on disk, so each start leaves out some numbers.
+//
+// Where several nodes share a store, all of them number one history. A node that waits beside the
+// master records nothing: it shows what the master has recorded (CatchUp). A version that a client
+// has from one node is good at the others.
 //
 // Bounds:
 //   pending   Limits::pending events. Full (the disk is slow): new ones are dropped, and one event
@@ -69,16 +73,19 @@ class EventLog {
   void Append(std::vector<fabric::FabricEvent> events, Instant now);
   // Any thread, every few seconds: signals watchers that the stream is alive.
   void Beat();
+  // Any thread. The store has taken what other nodes have recorded: shows it, if this node follows.
+  void CatchUp();
 
   // All functions below: any thread.
 
   // "EPOCH.NUMBER" of the last event shown.
   std::string version() const;
   std::string VersionOf(uint64_t number) const;
-  // kInvalidArgument: not a version; kOutOfRange: of another epoch.
+  // kInvalidArgument: not a version; kOutOfRange: of another history.
   absl::StatusOr<uint64_t> NumberOf(const std::string& version) const;
   // The number after which a watcher begins. Empty: the last one. Errors as for NumberOf(), and
-  // kOutOfRange: older than the ring.
+  // kOutOfRange: older than the ring. A number that only another node knows is good: what follows
+  // it here is new to the client.
   absl::StatusOr<uint64_t> BeginAt(const std::string& version) const;
   // The version after which all events are in the ring.
   std::string oldest() const;
@@ -101,18 +108,19 @@ class EventLog {
   [[nodiscard]] bool AddWatcher(const std::shared_ptr<Watcher>& watcher);
 
  private:
-  static constexpr uint64_t kGap = 100'000;
-
   EventLog(store::Store& store, PostToStore post, Listings listings, Limits limits)
       : store_(store),
         post_(post),
         listings_(std::move(listings)),
         limits_(limits),
+        numbering_(store.event_numbering()),
         queue_(limits.pending, std::move(post),
                [this](auto records, size_t lost) { Write(std::move(records), lost); }),
         keeper_("event history", limits.max_age) {}
   absl::Status Load();
   void Write(std::vector<store::EventRecord> records, size_t lost);
+  void ShowTaken();
+  bool MayBeOfAnotherNode(uint64_t number) const;
   void Show(std::vector<store::EventRecord> records);
   void Wake(bool beat);
 
@@ -120,7 +128,9 @@ class EventLog {
   const PostToStore post_;
   const Listings listings_;
   const Limits limits_;
+  const store::EventNumbering numbering_;
   std::string epoch_;
+  uint64_t begin_ = 1;                     // The first number of this life.
   RecordQueue<store::EventRecord> queue_;  // Without numbers.
 
   // Used by the store thread only.

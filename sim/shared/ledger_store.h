@@ -38,6 +38,11 @@ class LedgerStore final : public store::Store {
   absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
     return store_.TrimEvents(keep, since_ms);
   }
+  absl::Status MergeHistory(const std::vector<store::EventRecord>& events,
+                            const std::vector<store::AuditRecord>& audit) override {
+    return store_.MergeHistory(events, audit);
+  }
+  store::EventNumbering event_numbering() const override { return store_.event_numbering(); }
   absl::StatusOr<std::vector<store::EventRecord>> ListEvents(
       const store::EventQuery& query) override {
     return store_.ListEvents(query);

@@ -23,6 +23,14 @@ constexpr size_t kMostDifferences = 3;
 // "0x0010 0 7" → "0x0010"
 std::string LidOf(const std::string& text) { return text.substr(0, text.find(' ')); }
 
+bool IsOfHistory(const Transaction& transaction, const std::string& prefix) {
+  return std::all_of(transaction.changes.begin(), transaction.changes.end(),
+                     [&](const Change& change) {
+                       return change.key == prefix + "control/history" ||
+                              change.key.starts_with(prefix + "history/");
+                     });
+}
+
 }  // namespace
 
 void Ledger::Say(const char* checker, const std::string& what) {
@@ -110,6 +118,7 @@ void Ledger::OnCommit(uint64_t process, const Transaction& transaction,
   const std::string epoch = prefix_ + "control/epoch";
   for (const Change& change : transaction.changes)
     if (change.key == epoch && !change.is_delete) return Take(process);
+  if (IsOfHistory(transaction, prefix_)) return;  // Each node's own records.
   if (process == owner_ && model_.Find(epoch) != nullptr) return;
   Say("fencing",
       fmt::format("process {} changes {} at revision {} after process {} has taken the epoch",

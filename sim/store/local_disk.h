@@ -37,6 +37,10 @@ class LocalDisk final : public store::Store {
   absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
     return Write([&] { return disk_.TrimEvents(keep, since_ms); });
   }
+  absl::Status MergeHistory(const std::vector<store::EventRecord>& events,
+                            const std::vector<store::AuditRecord>& audit) override {
+    return Write([&] { return disk_.MergeHistory(events, audit); });
+  }
   absl::StatusOr<std::vector<store::EventRecord>> ListEvents(
       const store::EventQuery& query) override {
     return disk_.ListEvents(query);

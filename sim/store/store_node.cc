@@ -129,6 +129,7 @@ void StoreNode::Use(SharedStore& store) {
   VirtualThreads& time = world_.time;
   VirtualThreads::Thread& thread = *thread_;
   Instant turn = time.now() + defaults.retry;
+  next_event_ = store.event_numbering().begin;
   bool was_writable = store.writable().ok();
   while (!thread.is_killed()) {
     const Instant write = time.now() + milliseconds(20) + Draw(milliseconds(250));
@@ -146,6 +147,7 @@ void StoreNode::Use(SharedStore& store) {
     }
     if (thread.is_killed()) return;
     WriteSomething(store);
+    RecordSomething(store);
     turn = std::min(turn, time.now() + defaults.copy_after);
     const bool is_writable = store.writable().ok();
     if (is_writable != std::exchange(was_writable, is_writable))
@@ -160,6 +162,25 @@ void StoreNode::WriteSomething(SharedStore& store) {
   if (kind < 5) return RemoveLids(store);
   if (kind < 7) return ChangeHolds(store);
   ChangeRows(store);
+}
+
+void StoreNode::RecordSomething(SharedStore& store) {
+  if (world_.is_quiet || thread_->is_killed()) return;
+  if (next_event_ != 0 && !store.event_numbering().follows && rng_.Chance(0.3)) RecordEvents(store);
+  if (!rng_.Chance(0.1) || thread_->is_killed()) return;
+  store::AuditRecord call;
+  call.request = fmt::format("call {}", ++world_.values);
+  if (store.AppendAudit({call}).ok()) world_.history.NoteAudit(call);
+}
+
+void StoreNode::RecordEvents(SharedStore& store) {
+  std::vector<store::EventRecord> records(1 + rng_.Below(3));
+  for (store::EventRecord& record : records) {
+    record.number = next_event_++;
+    record.event.subject = fmt::format("event {}", ++world_.values);
+  }
+  if (!store.AppendEvents(records).ok()) return;
+  for (const store::EventRecord& record : records) world_.history.NoteEvent(record);
 }
 
 void StoreNode::Write(SharedStore& store, FlatChanges changes,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/rng.h"
+#include "sim/store/history_book.h"
 #include "sim/store/ledger.h"
 #include "sim/store/local_disk.h"
 #include "sim/store/sim_etcd.h"
@@ -26,11 +27,13 @@ struct StoreWorld {
              std::function<void(const std::string& line)> telling)
       : etcd(time, seed),
         ledger(etcd.model(), store::etcd::EtcdStoreOptions().prefix, failures),
+        history(failures),
         tell(std::move(telling)) {}
 
   VirtualThreads time;
   SimEtcd etcd;
   Ledger ledger;
+  HistoryBook history;
   std::function<void(const std::string& line)> tell;
   std::chrono::seconds lease{5};
   uint64_t processes = 0;  // Numbers given so far.
@@ -77,6 +80,9 @@ class StoreNode {
   // Until the store has to be opened again.
   void Use(SharedStore& store);
   void WriteSomething(SharedStore& store);
+  // As the event log and the audit log of the daemon do.
+  void RecordSomething(SharedStore& store);
+  void RecordEvents(SharedStore& store);
   void Write(SharedStore& store, store::FlatChanges changes,
              const std::function<absl::Status()>& write);
   void PutLids(SharedStore& store);
@@ -96,7 +102,8 @@ class StoreNode {
   // Of the next store. See store::etcd::EtcdStoreOptions.
   bool contends_ = false;
   uint64_t process_ = 0;
-  Duration behind_{};  // Of CLOCK_BOOTTIME.
+  uint64_t next_event_ = 0;  // Number; 0: the store is not shared yet.
+  Duration behind_{};        // Of CLOCK_BOOTTIME.
 };
 
 }  // namespace fabricd::sim

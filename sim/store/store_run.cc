@@ -19,9 +19,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kCheckers[] = {"acknowledged", "copies", "fencing", "hold ids",
-                                     "LIDs",         "opened", "owner",   "two epochs",
-                                     "memory",       "whole",  "writes"};
+constexpr const char* kCheckers[] = {
+    "acknowledged", "copies", "event numbers", "fencing", "history", "hold ids", "LIDs",
+    "opened",       "owner",  "two epochs",    "memory",  "whole",   "writes"};
 // A lease, the start of a process, an election and a few attempts of each.
 constexpr seconds kOwnerWithin{30};
 constexpr seconds kWriteWithin{10};
@@ -298,6 +298,7 @@ void StoreRun::CheckAll() {
   world_.is_quiet = true;
   world_.time.RunUntil(world_.time.now() + kCopiesWithin);
   CheckCopies();
+  for (const auto& node : nodes_) world_.history.Check(node->disk, node->number());
 }
 
 void StoreRun::CheckCopies() {

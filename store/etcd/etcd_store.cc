@@ -17,6 +17,7 @@
 #include "store/contents.h"
 #include "store/etcd/node_part.h"
 #include "store/etcd/shared_rows.h"
+#include "store/etcd/turn_signal.h"
 #include "store/hold_text.h"
 #include "store/lid_index.h"
 
@@ -37,13 +38,11 @@ class EtcdStore final : public NodePart {
         epoch_(shared_.epoch()),
         first_claim_{options_.continues} {}
   ~EtcdStore() override {
-    {
-      MutexLock lock(wake_mutex_);
-      stopping_ = true;
-    }
-    wake_.NotifyOne();
+    turns_.Stop();
     if (thread_.joinable()) thread_.join();
     CopyIfChanged();
+    history_.Send();
+    history_.Leave();
     MutexLock lock(mutex_);
     if (writable().ok()) shared_.Resign();
   }
@@ -51,6 +50,7 @@ class EtcdStore final : public NodePart {
   absl::Status Open();
 
   absl::StatusOr<Claimed> Claim() override;
+  EventNumbering event_numbering() const override { return history_.Numbering(); }
   bool contends() const override { return standing_ == Standing::kContends; }
   bool is_beside_master() const override { return standing_ == Standing::kBesideMaster; }
   absl::Status Confirm() override { return epoch_.Confirm(); }
@@ -110,6 +110,7 @@ class EtcdStore final : public NodePart {
   void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
   void CopyIfChanged();
   void WriteCopy();
+  void OnRecorded() override { turns_.Wake(); }
 
   enum class Standing : uint8_t {
     kOwner,         // Of the epoch, or to become it again by an unforced take.
@@ -135,10 +136,8 @@ class EtcdStore final : public NodePart {
   mutable Mutex why_mutex_;
   absl::Status why_not_ FABRICD_GUARDED_BY(why_mutex_);  // Writes are refused; OK: they are not.
 
-  Mutex wake_mutex_;
-  Condition wake_;
-  bool stopping_ FABRICD_GUARDED_BY(wake_mutex_) = false;
-  bool has_uncopied_ FABRICD_GUARDED_BY(wake_mutex_) = false;
+  TurnSignal turns_;
+  std::atomic<bool> has_uncopied_ = false;
   struct Looks {
     std::chrono::nanoseconds last{};
     // Since when the schema might be raised in this epoch.
@@ -154,18 +153,25 @@ class EtcdStore final : public NodePart {
 absl::Status EtcdStore::Open() {
   const auto copy = ReadLocalCopy(*local_);
   if (!copy.ok()) return copy.status();
+  FABRICD_RETURN_IF_ERROR(history_.Resume());
+  bool is_reached = true;
   {
     MutexLock lock(mutex_);
     const absl::Status attached = shared_.Attach(std::nullopt);
     // A full etcd gives no lease.
     if (absl::IsUnavailable(attached) || absl::IsResourceExhausted(attached)) {
       FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
+      is_reached = false;
     } else if (options_.contends != Contends::kNo && absl::IsAborted(attached)) {
       FABRICD_RETURN_IF_ERROR(AdoptOfAnother(attached, copy->contents));
     } else {
       FABRICD_RETURN_IF_ERROR(attached);
       FABRICD_RETURN_IF_ERROR(AdoptShared(copy->contents, !copy->mark.empty()));
     }
+  }
+  if (is_reached) {
+    FABRICD_RETURN_IF_ERROR(history_.Join());
+    history_.Reserve();
   }
   looks_.last = options_.clock();
   if (options_.has_thread) thread_ = std::thread([this] { Run(); });
@@ -371,11 +377,8 @@ absl::Status EtcdStore::WriteDoubtful() {
 void EtcdStore::Keep(const FlatChanges& changes) {
   last_write_ = shared_.sequence();
   for (const auto& [key, value] : changes) uncopied_[key] = value;
-  {
-    MutexLock lock(wake_mutex_);
-    has_uncopied_ = true;
-  }
-  wake_.NotifyOne();
+  has_uncopied_ = true;
+  turns_.Wake();
 }
 
 void EtcdStore::Say(const absl::Status& why_not) {
@@ -386,33 +389,25 @@ void EtcdStore::Say(const absl::Status& why_not) {
 // ---- the thread
 
 void EtcdStore::Run() {
-  while (true) {
-    {
-      MutexLock lock(wake_mutex_);
-      wake_.WaitFor(lock, options_.retry,
-                    [this]() FABRICD_REQUIRES(wake_mutex_) { return stopping_ || has_uncopied_; });
-      // Writes that follow each other share one copy.
-      if (has_uncopied_)
-        wake_.WaitFor(lock, options_.copy_after,
-                      [this]() FABRICD_REQUIRES(wake_mutex_) { return stopping_; });
-      if (stopping_) return;
-    }
-    Turn();
-  }
+  // Writes that follow each other share one copy, and events one page.
+  while (turns_.Await(options_.retry, options_.copy_after)) Turn();
 }
 
 void EtcdStore::Turn() {
   CopyIfChanged();
   presence_.Turn();
-  if (contends() || options_.clock() - looks_.last < options_.retry) return;
-  Look();
-  looks_.last = options_.clock();
+  if (!contends() && options_.clock() - looks_.last >= options_.retry) {
+    Look();
+    looks_.last = options_.clock();
+  }
+  history_.Send();
 }
 
 void EtcdStore::Look() {
   const auto view = SharedRows::ReadControl(*client_, options_.prefix);
   if (absl::IsUnavailable(view.status())) return Say(view.status());
   if (view.ok()) ShowNodes(view->nodes);
+  if (view.ok()) history_.Follow(view->history);
   if (is_beside_master()) return LookAtMaster(view);
   const int64_t held = epoch_.revision();
   if (held != 0 && view.ok() && view->epoch != held) epoch_.Forget();
@@ -445,11 +440,7 @@ void EtcdStore::LookAtMaster(const absl::StatusOr<SharedRows::View>& view) {
 }
 
 void EtcdStore::CopyIfChanged() {
-  {
-    MutexLock lock(wake_mutex_);
-    if (!std::exchange(has_uncopied_, false)) return;
-  }
-  WriteCopy();
+  if (has_uncopied_.exchange(false)) WriteCopy();
 }
 
 void EtcdStore::WriteCopy() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Store of several management nodes: LIDs, holds and the rows of parts are in etcd, written by
-// the owner of the epoch alone (shared_rows.h). Named values, events and the audit log are of this
-// node, and stay in its SQLite store; so does a copy of what is in etcd.
+// the owner of the epoch alone (shared_rows.h). Named values are of this node, and stay in its
+// SQLite store; so does a copy of what is in etcd. Events and the audit log are there too, with
+// what other nodes have recorded (shared_history.h).
 //
 // While etcd cannot be reached, or the epoch is not held, writes are refused at once with
 // UNAVAILABLE, and reads answer from memory. A thread keeps the lease alive and tries to take the
@@ -36,7 +37,7 @@ struct EtcdStoreOptions {
   // How long after the end of this process another one can take the epoch.
   std::chrono::seconds lease{5};
   std::chrono::milliseconds retry{500};       // Of an epoch that is not held.
-  std::chrono::milliseconds copy_after{200};  // A write is in the local copy.
+  std::chrono::milliseconds copy_after{200};  // A write is in the local copy, an event in etcd.
   // Whether the epoch may be taken again. Called on the store's own thread. Empty: always.
   std::function<bool()> may_take = {};
   // Where another fabricd has the epoch: refuse; or open without it, and have Claim() take it: from
@@ -73,6 +74,8 @@ class SharedStore : public Store {
   // Where this process waits: how often all was read again, because the owner has written. Any
   // thread.
   virtual uint64_t refreshes() const { return 0; }
+  // How often events or audit records of other nodes were taken into the local store. Any thread.
+  virtual uint64_t histories_taken() const = 0;
   // What this node says to the others. Any thread.
   virtual void SetStatement(NodeStatement statement) = 0;
   // All nodes that share the state, this one too, as last read. Any thread.

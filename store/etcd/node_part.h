@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Internal: the part of a shared store that each node has for itself, in its local store: named
-// values, events, the audit log, and a copy of what is in etcd.
+// values, a copy of what is in etcd, and events and the audit log, with what other nodes have
+// recorded.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "common/mutex.h"
+#include "common/status.h"
 #include "store/contents.h"
 #include "store/etcd/etcd_store.h"
+#include "store/etcd/shared_history.h"
 #include "store/etcd/shared_rows.h"
 
 namespace fabricd::store::etcd {
@@ -38,7 +41,8 @@ class NodePart : public SharedStore {
         local_(std::move(local)),
         instance_(std::move(instance)),
         presence_(*client_, SharedRows::NodeKey(options.prefix, instance_), options.lease,
-                  options.clock) {}
+                  options.clock),
+        history_(*client_, *local_, local_mutex_, options.prefix, instance_) {}
 
   void SetStatement(NodeStatement statement) override { presence_.Set(std::move(statement)); }
   std::vector<Node> nodes() const override {
@@ -47,9 +51,10 @@ class NodePart : public SharedStore {
   }
   const std::string& instance() const override { return instance_; }
 
+  uint64_t histories_taken() const override { return history_.taken(); }
+
   absl::Status AppendEvents(const std::vector<EventRecord>& records) override {
-    MutexLock lock(local_mutex_);
-    return local_->AppendEvents(records);
+    return Record([&] { return local_->AppendEvents(records); });
   }
   absl::Status TrimEvents(size_t keep, int64_t since_ms) override {
     MutexLock lock(local_mutex_);
@@ -59,9 +64,13 @@ class NodePart : public SharedStore {
     MutexLock lock(local_mutex_);
     return local_->ListEvents(query);
   }
-  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
+  absl::Status MergeHistory(const std::vector<EventRecord>& events,
+                            const std::vector<AuditRecord>& audit) override {
     MutexLock lock(local_mutex_);
-    return local_->AppendAudit(records);
+    return local_->MergeHistory(events, audit);
+  }
+  absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
+    return Record([&] { return local_->AppendAudit(records); });
   }
   absl::Status TrimAudit(size_t keep, int64_t since_ms) override {
     MutexLock lock(local_mutex_);
@@ -86,13 +95,29 @@ class NodePart : public SharedStore {
     nodes_ = std::move(nodes);
   }
 
+  // There is something to be sent.
+  virtual void OnRecorded() {}
+
   const std::unique_ptr<Client> client_;
   Mutex local_mutex_;
   const std::unique_ptr<Store> local_;
   const std::string instance_;
-  Presence presence_;  // Turned by the store's thread.
+  // Both of Open(), then of the store's thread.
+  Presence presence_;
+  SharedHistory history_;
 
  private:
+  template <typename Body>
+  absl::Status Record(Body body) {
+    {
+      MutexLock lock(local_mutex_);
+      FABRICD_RETURN_IF_ERROR(body());
+    }
+    history_.OnRecorded();
+    OnRecorded();
+    return absl::OkStatus();
+  }
+
   mutable Mutex nodes_mutex_;
   std::vector<Node> nodes_ FABRICD_GUARDED_BY(nodes_mutex_);
 };

@@ -68,7 +68,7 @@ Change Deletion(std::string key, std::string range_end = {}) {
 
 // The control keys; what is not there has mod_revision 0.
 struct SharedRows::Control {
-  KeyValue schema, epoch, sequence, commit, resigned;
+  KeyValue schema, epoch, sequence, commit, resigned, history;
   std::vector<Node> nodes;
   FlatChanges batch;
   bool has_parts = false;
@@ -87,6 +87,7 @@ absl::StatusOr<SharedRows::Control> SharedRows::ControlOf(const std::vector<KeyV
     if (name == "sequence") control.sequence = kv;
     if (name == "commit") control.commit = kv;
     if (name == "resigned") control.resigned = kv;
+    if (name == "history") control.history = kv;
     if (name.starts_with(kNodes))
       control.nodes.push_back(
           {name.substr(kNodes.size()), ReadStatement(kv.value), SchemaOf(kv.value)});
@@ -228,9 +229,10 @@ absl::StatusOr<FlatRows> SharedRows::Load() {
   return rows;
 }
 
-absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std::string& prefix,
-                                                       const std::string& begin) {
-  auto read = RangeAll(client, {begin, EndOfPrefix(begin)});
+// From the control keys up to those that begin with `last`.
+absl::StatusOr<SharedRows::View> SharedRows::ReadUpTo(Client& client, const std::string& prefix,
+                                                      const std::string& last) {
+  auto read = RangeAll(client, {prefix + "control/", EndOfPrefix(prefix + last)});
   if (!read.ok()) return read.status();
   const auto control = ControlOf(read->kvs, prefix);
   if (!control.ok()) return control.status();
@@ -245,6 +247,7 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std
   view.schema = ParseNumber<int>(control->schema.value).value_or(0);
   view.resigned = ParseNumber<int64_t>(control->resigned.value).value_or(0);
   view.nodes = control->nodes;
+  view.history = control->history;
   const std::string data = DataPrefix(prefix);
   for (KeyValue& kv : read->kvs)
     if (kv.key.starts_with(data)) view.rows[kv.key.substr(data.size())] = std::move(kv.value);
@@ -253,12 +256,12 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadBelow(Client& client, const std
 }
 
 absl::StatusOr<SharedRows::View> SharedRows::ReadView(Client& client, const std::string& prefix) {
-  return ReadBelow(client, prefix, prefix);
+  return ReadUpTo(client, prefix, "data/");
 }
 
 absl::StatusOr<SharedRows::View> SharedRows::ReadControl(Client& client,
                                                          const std::string& prefix) {
-  return ReadBelow(client, prefix, prefix + "control/");
+  return ReadUpTo(client, prefix, "control/");
 }
 
 absl::StatusOr<FlatRows> SharedRows::Read(Client& client, const std::string& prefix) {

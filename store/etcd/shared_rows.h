@@ -6,6 +6,7 @@
 //   PREFIX control/schema     version of all of this (schema.h)
 //   PREFIX control/epoch      the owner, by a lease
 //   PREFIX control/node/ID    what each node says of itself, by a lease of its own (presence.h)
+//   PREFIX control/history    of the shared history (shared_history.h)
 //   PREFIX control/resigned   the number of the last epoch that was given back, and not lost
 //   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it, and each take
 //                             of the epoch
@@ -117,6 +118,7 @@ class SharedRows {
     int64_t resigned = 0;  // The number of the last one that was given back.
     std::string owner_instance;
     std::vector<Node> nodes;  // By instance.
+    KeyValue history;         // control/history (shared_history.h).
     int schema = 0;
 
     // The owner says that it is master of a subnet.
@@ -132,8 +134,8 @@ class SharedRows {
 
  private:
   struct Control;
-  static absl::StatusOr<View> ReadBelow(Client& client, const std::string& prefix,
-                                        const std::string& begin);
+  static absl::StatusOr<View> ReadUpTo(Client& client, const std::string& prefix,
+                                       const std::string& last);
   static absl::StatusOr<Control> ControlOf(const std::vector<KeyValue>& kvs,
                                            const std::string& prefix);
   absl::StatusOr<Control> Look(const std::optional<std::string>& expected, bool by_force);

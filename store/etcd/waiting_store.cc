@@ -9,6 +9,7 @@
 #include "store/etcd/epoch.h"
 #include "store/etcd/node_part.h"
 #include "store/etcd/shared_rows.h"
+#include "store/etcd/turn_signal.h"
 
 namespace fabricd::store::etcd {
 namespace {
@@ -20,12 +21,9 @@ class WaitingStore final : public NodePart {
       : NodePart(std::move(client), std::move(local), std::move(instance), options),
         options_(std::move(options)) {}
   ~WaitingStore() override {
-    {
-      MutexLock lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.NotifyOne();
+    turns_.Stop();
     if (thread_.joinable()) thread_.join();
+    history_.Leave();
   }
 
   void Turn() override {
@@ -40,11 +38,18 @@ class WaitingStore final : public NodePart {
     if (!copy.ok()) return copy.status();
     rows_ = Flatten(copy->contents);
     FABRICD_RETURN_IF_ERROR(Refresh());
+    FABRICD_RETURN_IF_ERROR(history_.Resume());
+    FABRICD_RETURN_IF_ERROR(history_.Join());
     if (options_.has_thread) thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
 
   int64_t epoch() const override { return 0; }
+  EventNumbering event_numbering() const override {
+    EventNumbering numbering = history_.Numbering();
+    numbering.follows = true;
+    return numbering;
+  }
   absl::Status Confirm() override {
     return MakeStatus(absl::StatusCode::kAborted, "another fabricd has the epoch");
   }
@@ -117,15 +122,7 @@ class WaitingStore final : public NodePart {
   }
 
   void Run() {
-    while (true) {
-      {
-        MutexLock lock(mutex_);
-        wake_.WaitFor(lock, options_.retry,
-                      [this]() FABRICD_REQUIRES(mutex_) { return stopping_; });
-        if (stopping_ || !why_reopen_.empty()) return;
-      }
-      Turn();
-    }
+    while (why_reopen().empty() && turns_.Await(options_.retry, options_.copy_after)) Turn();
   }
 
   // Why the wait is over; empty: it is not.
@@ -139,6 +136,8 @@ class WaitingStore final : public NodePart {
     }
     answered_ = options_.clock();
     ShowNodes(control->nodes);
+    history_.Follow(control->history);
+    history_.Send();
     if (!control->owner) {
       if (epoch_ == 0 && answered_ - opened_ < options_.yields) return "";
       MutexLock lock(mutex_);
@@ -161,11 +160,10 @@ class WaitingStore final : public NodePart {
   std::atomic<uint64_t> refreshes_ = 0;
 
   mutable Mutex mutex_;
-  Condition wake_;
-  bool stopping_ FABRICD_GUARDED_BY(mutex_) = false;
   std::string why_reopen_ FABRICD_GUARDED_BY(mutex_);
   EpochOwner owner_ FABRICD_GUARDED_BY(mutex_);  // The last one.
   bool has_owner_resigned_ FABRICD_GUARDED_BY(mutex_) = false;
+  TurnSignal turns_;
   std::thread thread_;  // Last: it uses all of the above.
 };
 

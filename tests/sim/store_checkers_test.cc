@@ -25,7 +25,9 @@ struct Case {
 constexpr Case kCases[] = {
     {"Acknowledged", Breakage::kWriteNotSent, "acknowledged"},
     {"Copies", Breakage::kCopyNotWritten, "copies"},
+    {"EventNumbers", Breakage::kNumbersGivenTwice, "event numbers"},
     {"Fencing", Breakage::kNotFenced, "fencing"},
+    {"History", Breakage::kHistoryNotTaken, "history"},
     {"HoldIds", Breakage::kSharedStateNotLoaded, "hold ids"},
     {"Lids", Breakage::kSharedStateNotLoaded, "LIDs"},
     {"Memory", Breakage::kMemoryNotUpdated, "memory"},

@@ -92,6 +92,7 @@ void Fill(const store::AuditRecord& record, pb::AuditRecord* out) {
   out->set_reason(Utf8(record.reason));
   out->set_code(record.code);
   out->set_message(Utf8(record.message));
+  out->set_node(Utf8(record.node));
 }
 
 }  // namespace

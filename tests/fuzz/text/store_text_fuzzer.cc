@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "store/etcd/batch_text.h"
+#include "store/etcd/history_page.h"
 #include "store/etcd/presence.h"
 #include "store/hold_text.h"
 
@@ -34,6 +35,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       FABRICD_CHECK(store::etcd::DecodeChanges(part, same_changes));
     }
     FABRICD_CHECK(same_changes == changes);
+  }
+  if (auto page = store::etcd::DecodeHistory(text)) {
+    for (store::AuditRecord& record : page->audit) record.number = record.origin;
+    size_t events = 0, audit = 0;
+    for (const std::string& bytes : store::etcd::EncodeHistory(*page, 64)) {
+      const auto again_page = store::etcd::DecodeHistory(bytes);
+      FABRICD_CHECK(again_page.has_value());
+      events += again_page->events.size();
+      audit += again_page->audit.size();
+    }
+    FABRICD_CHECK(events == page->events.size() && audit == page->audit.size());
   }
   return 0;
 }

@@ -34,6 +34,7 @@ class SayingStore final : public store::etcd::SharedStore {
   std::vector<store::etcd::Node> nodes() const override { return {}; }
   const std::string& instance() const override { return why; }
   absl::Status Confirm() override { return absl::OkStatus(); }
+  uint64_t histories_taken() const override { return 0; }
   void Turn() override {}
 
   absl::StatusOr<std::vector<store::LidRecord>> LoadLids() override { return No(); }
@@ -47,6 +48,10 @@ class SayingStore final : public store::etcd::SharedStore {
   absl::Status AppendEvents(const std::vector<store::EventRecord>&) override { return No(); }
   absl::Status TrimEvents(size_t, int64_t) override { return No(); }
   absl::StatusOr<std::vector<store::EventRecord>> ListEvents(const store::EventQuery&) override {
+    return No();
+  }
+  absl::Status MergeHistory(const std::vector<store::EventRecord>&,
+                            const std::vector<store::AuditRecord>&) override {
     return No();
   }
   absl::Status AppendAudit(const std::vector<store::AuditRecord>&) override { return No(); }

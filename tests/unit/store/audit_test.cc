@@ -40,6 +40,26 @@ TEST_P(AuditTest, KeepsAndFinds) {
   EXPECT_THAT(Numbers({.limit = 2}), ElementsAre(2, 3));
 }
 
+TEST_P(AuditTest, KeepsRecordsOfOtherNodesOnce) {
+  AuditRecord there = Record("user:b", "Sweep", 20);
+  there.node = "head2";
+  there.instance = "b";
+  there.origin = 1;
+  ASSERT_TRUE(store_->AppendAudit({Record("user:a", "Sweep", 10)}).ok());
+  ASSERT_TRUE(store_->MergeHistory({}, {there}).ok());
+  ASSERT_TRUE(store_->MergeHistory({}, {there}).ok());
+  ASSERT_TRUE(store_->AppendAudit({Record("user:a", "Sweep", 30)}).ok());
+  EXPECT_EQ(Numbers({}).size(), 3u);
+  const auto records = *store_->ListAudit({.own = true, .after = 1, .limit = 1});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].time_ms, 30);
+  EXPECT_EQ(Numbers({.own = true, .after = 0}).size(), 2u);
+  const auto all = *store_->ListAudit({});
+  EXPECT_EQ(all[1].node, "head2");
+  EXPECT_EQ(all[1].instance, "b");
+  EXPECT_EQ(all[1].origin, 1u);
+}
+
 TEST_P(AuditTest, ForgetsTheOldest) {
   for (int i = 1; i <= 5; ++i) ASSERT_TRUE(store_->AppendAudit({Record("a", "b", i)}).ok());
   ASSERT_TRUE(store_->TrimAudit(3, 0).ok());

@@ -199,7 +199,7 @@ TEST(SqliteStore, RefusesANewerSchema) {
   MustOpen(dir.path()).reset();
   Sql(dir.path(), "PRAGMA user_version=99");
   ExpectRefused(dir.path(), absl::StatusCode::kFailedPrecondition,
-                "schema version 99 is newer than this fabricd, which knows 7");
+                "schema version 99 is newer than this fabricd, which knows 9");
 }
 
 TEST(SqliteStore, RefusesADamagedFile) {

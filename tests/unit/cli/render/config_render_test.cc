@@ -40,7 +40,7 @@ TEST(ConfigRenderTest, Audit) {
   const auto records = FromText<pb::ListAuditRecordsResponse>(R"(
     records { number: 7 time { seconds: 86400 } caller: "user:alice" role: "operator"
               method: "fabric.v1.RemediationService/CreateHold" request: "{\"kind\":1}"
-              reason: "bit errors" code: "OK" }
+              reason: "bit errors" code: "OK" node: "head1" }
     records { number: 8 time { seconds: 86401 } caller: "spiffe://cluster/slurm" role: "scheduler"
               method: "fabric.v1.AdminService/ReloadConfig" code: "PERMISSION_DENIED"
               message: "needs admin" })");

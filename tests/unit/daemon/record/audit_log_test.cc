@@ -43,7 +43,8 @@ class AuditLogTest : public testing::Test {
   std::deque<std::function<void()>> jobs_;
   bool full_ = false;
   bool listings_full_ = false;
-  AuditLog log_{store_,
+  AuditLog log_{"head1",
+                store_,
                 [this](std::function<void()> job) {
                   if (!full_) jobs_.push_back(std::move(job));
                   return !full_;

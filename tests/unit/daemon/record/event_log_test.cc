@@ -131,6 +131,49 @@ TEST_F(EventLogTest, ALostHistoryIsAnotherEpoch) {
   EXPECT_EQ(log_->BeginAt("x.").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+store::EventRecord OfMaster(uint64_t number, const std::string& type) {
+  store::EventRecord record;
+  record.number = number;
+  record.instance = "master";
+  record.event.type = type;
+  return record;
+}
+
+TEST_F(EventLogTest, AWaitingNodeShowsTheEventsOfTheMasterAndNoneOfItsOwn) {
+  store_.set_event_numbering({.follows = true, .floor = 1000});
+  EXPECT_TRUE(store_.AppendEvents({OfMaster(5, "OfBefore")}).ok());
+  Open();
+  auto watcher = std::make_shared<CountingWatcher>();
+  ASSERT_TRUE(log_->AddWatcher(watcher));
+  EXPECT_THAT(log_->version(), EndsWith(".1000"));
+  EmitEvents({"Own"});
+  EXPECT_EQ(watcher->wakes, 0);
+  EXPECT_TRUE(store_.MergeHistory({OfMaster(1005, "A"), OfMaster(1006, "B")}, {}).ok());
+  log_->CatchUp();
+  RunJobs();
+  EXPECT_EQ(watcher->wakes, 1);
+  EXPECT_THAT(TypesAfter(1000), ElementsAre("A", "B"));
+  EXPECT_THAT(log_->version(), EndsWith(".1006"));
+  EXPECT_THAT(Stored(), ElementsAre("OfBefore", "A", "B"));
+  // The client was at the master, which is ahead.
+  EXPECT_EQ(*log_->BeginAt(log_->VersionOf(1008)), 1008u);
+  // What was recorded before the history was shared has other numbers on each node.
+  EXPECT_EQ(log_->BeginAt(log_->VersionOf(5)).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(EventLogTest, AVersionOfTheFormerMasterIsGoodAtTheNextOne) {
+  store_.set_event_numbering({.floor = 1000, .begin = 1105});
+  EXPECT_TRUE(store_.AppendEvents({OfMaster(1005, "A")}).ok());
+  Open();
+  // It was shown by the former master, and is not here: the master died before it was shared.
+  const std::string lost = log_->VersionOf(1007);
+  EXPECT_EQ(*log_->BeginAt(lost), 1007u);
+  EmitEvents({"B"});
+  EXPECT_THAT(TypesAfter(*log_->BeginAt(lost)), ElementsAre("B"));
+  EXPECT_THAT(log_->version(), EndsWith(".1105"));
+  EXPECT_EQ(log_->BeginAt(log_->VersionOf(1106)).status().code(), absl::StatusCode::kOutOfRange);
+}
+
 TEST_F(EventLogTest, ARingThatHasMovedOnRefusesAndEnds) {
   Open({.ring = 3});
   EmitEvents({"A", "B", "C", "D", "E"});

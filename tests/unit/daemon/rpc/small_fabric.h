@@ -234,7 +234,7 @@ class FakeBackend : public daemon::Backend {
   };
   std::unique_ptr<daemon::EventLog> log =
       *daemon::EventLog::Open(store, on_store, {store, on_store}, {});
-  daemon::AuditLog audit_log{store, on_store, {store, on_store}, {}};
+  daemon::AuditLog audit_log{"head1", store, on_store, {store, on_store}, {}};
   std::unique_ptr<daemon::ConfigKeeper> keeper =
       std::make_unique<daemon::ConfigKeeper>(config::Config{}, "", daemon::ConfigKeeper::Hooks{});
   absl::StatusOr<std::map<std::string, std::string>> dumps;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SharedHistory: events and audit records of all nodes that share the state. Each node appends to
+// pages in etcd what it has recorded itself, and takes what others have recorded into its local
+// store, from which it is listed and watched. Recording waits for neither.
+//
+//   PREFIX control/history  which pages there are: "LOG INCARNATION FIRST NEXT NUMBERS"
+//   PREFIX history/NUMBER   a page (history_page.h); NUMBER has 16 hexadecimal digits
+//
+// LOG names the numbers of events in versions that clients resume from; INCARNATION the pages, so
+// that a new etcd is not taken for the old one. Each node that records events takes a block of
+// numbers above NUMBERS, so that the events of a later master are above those that a former one has
+// shown. Without etcd a node takes a part of the next block that is its own by its name.
+//
+// A page is appended by a transaction that compares control/history, so that all nodes see the same
+// order. The local store is the queue: a named value in it says up to where its own records are
+// appended, and which pages are taken.
+//
+// Bound: the last kMostPages pages of kPageBytes stay in etcd. A node that was away for longer has
+// a gap, which an event EventsLost tells. Without etcd nothing is lost: it is appended later.
+//
+// On the thread of the store that owns this, unless stated otherwise. No call waits for longer than
+// one call of etcd that is not answered.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <absl/status/status.h>
+
+#include "common/mutex.h"
+#include "store/etcd/client.h"
+#include "store/etcd/history_page.h"
+#include "store/store.h"
+
+namespace fabricd::store::etcd {
+
+class SharedHistory {
+ public:
+  static constexpr uint64_t kMostPages = 4096;
+  static constexpr size_t kPageBytes = size_t{16} << 10;
+  // Numbers of one start; those of one start without etcd are 1 / 65,536 of it.
+  static constexpr uint64_t kBlock = uint64_t{1} << 36;
+  // Numbers of a shared history are above it; what nodes have recorded before is below.
+  static constexpr uint64_t kFloor = kBlock;
+
+  // All outlive this. `local_mutex`: held for each use of `local`.
+  SharedHistory(Client& client, Store& local, Mutex& local_mutex, const std::string& prefix,
+                std::string instance, uint64_t most_pages = kMostPages);
+
+  // Both before the store is used. Resume() reads what this node knows of the history. Join() takes
+  // what others have recorded until now. UNAVAILABLE: etcd does not answer, and this node has never
+  // taken part. One that has takes the records of the others later, and has numbers of its own.
+  absl::Status Resume();
+  absl::Status Join();
+  // After it, where this node is to record events: takes a block of numbers, if etcd answers.
+  void Reserve();
+  // Writes down how far it has come, so that less is read again.
+  void Leave();
+
+  // This node has recorded something. Any thread.
+  void OnRecorded() { is_unsent_ = true; }
+  // Takes what is new. `head`: control/history as etcd has it; without a value it has none.
+  void Follow(const KeyValue& head);
+  // Appends what this node has recorded. What fails is tried again after the next Follow().
+  void Send();
+
+  // How this node numbers its events. Before the store is used.
+  EventNumbering Numbering() const;
+  // How often records of other nodes were taken. Any thread.
+  uint64_t taken() const { return taken_; }
+
+ private:
+  struct Head {
+    std::string log, incarnation;
+    uint64_t first = 1, next = 1;
+    uint64_t numbers = 0;
+  };
+  // How far this node has come. Empty `log`: it has never taken part.
+  struct Place {
+    std::string log, incarnation;
+    uint64_t page = 1;               // The next one to take.
+    uint64_t events = 0, audit = 0;  // Numbers of the last own records that are appended.
+  };
+  static std::string TextOf(const Head& head);
+  static std::optional<Head> ParseHead(const std::string& text);
+  std::string KeyOf(uint64_t page) const;
+
+  absl::Status ReadPlace();
+  absl::Status TakePart();
+  absl::StatusOr<Head> FindOrMakeHead();
+  absl::Status Adopt(const Head& head);
+  absl::Status FindNumbers();
+  absl::Status Take(const Head& head);
+  absl::Status TakePage(const std::string& bytes, std::vector<EventRecord>& events,
+                        std::vector<AuditRecord>& audit);
+  absl::StatusOr<HistoryPage> Unsent();
+  absl::StatusOr<bool> Append(const HistoryPage& page);
+  void SaveIfDue();
+
+  Client& client_;
+  Store& local_;
+  Mutex& local_mutex_;
+  const std::string head_key_, page_prefix_, instance_;
+  const uint64_t most_pages_;
+
+  Place place_;
+  uint64_t saved_page_ = 0;    // Of place_, in the local store.
+  uint64_t last_ = 0;          // Number in the local store, after Resume() or Join().
+  uint64_t begin_ = 0;         // EventNumbering::begin
+  bool has_gap_ = false;       // Before the next page that is taken.
+  bool is_answered_ = true;    // Send() may be tried.
+  Head head_;                  // As last seen,
+  int64_t head_revision_ = 0;  // and its mod_revision.
+  std::atomic<bool> is_unsent_ = true;
+  std::atomic<uint64_t> taken_ = 0;
+};
+
+}  // namespace fabricd::store::etcd
