@@ -167,6 +167,10 @@ bool Client::ChooseAnother() {
   return true;
 }
 
+void Client::NoteStartsAgain() const {
+  PrintError("note: {} does not know what came before: the watch starts again\n", server_);
+}
+
 std::shared_ptr<grpc::Channel> Client::ChannelTo(const std::string& server) const {
   Endpoint master = endpoint_;
   master.server = server;

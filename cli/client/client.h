@@ -47,6 +47,10 @@ struct Endpoint {
 
 class Client {
  public:
+  // Servers that do not answer, one after the other, before a watch ends; and listings of a view
+  // that is gone.
+  static constexpr int kListAttempts = 3;
+
   // `timeout`: of every call, in place of its own. Of several servers the master is asked; where
   // none says that it is, the first that answers; where none answers, the first.
   Client(const Endpoint& endpoint, std::optional<Timeout> timeout);
@@ -124,12 +128,13 @@ class Client {
                                                                               const Request&),
                 const Request& request, const std::function<Result(const Response&)>& on_piece,
                 std::optional<Timeout> timeout = kLongTimeout) {
-    return StreamUntil(stub, method, request, on_piece, EndOf(timeout));
+    return StreamUntil(stub, method, request, on_piece, EndOf(timeout)).result;
   }
 
   // A stream of what happens, which goes on where it was when its connection is closed: a daemon
-  // closes each after a while. Of several servers it goes on at the one that is master by then,
-  // with what happens there from then on. Ends as Stream() does, or when no server answers.
+  // closes each after a while. Of several servers it goes on at the one that is master by then. A
+  // version that is not known there is left out, with a note. Ends as Stream() does, or when no
+  // server answers.
   template <typename Stub, typename Base, typename Request, typename Response>
   Result Follow(Stub& stub,
                 std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(grpc::ClientContext*,
@@ -139,9 +144,10 @@ class Client {
     const auto end = EndOf(timeout);
     std::unique_ptr<Stub> elsewhere;
     int fruitless = 0;
+    bool moved = false;
     for (;;) {
       bool resumable = false;
-      const Result result =
+      const Ended ended =
           StreamUntil(elsewhere ? *elsewhere : stub, method, request,
                       std::function<Result(const Response&)>([&](const Response& piece) {
                         if (const std::string& version = VersionOf(piece); !version.empty()) {
@@ -152,14 +158,27 @@ class Client {
                       }),
                       end);
       const bool over = end && std::chrono::system_clock::now() >= *end;
-      if (result.code != kUnavailable || over) return result;
+      if (ended.is_too_old && moved && !request.resource_version().empty()) {
+        NoteStartsAgain();
+        request.clear_resource_version();
+        continue;
+      }
+      if (ended.result.code != kUnavailable || over) return ended.result;
       fruitless = resumable ? 0 : fruitless + 1;
-      if (fruitless > (has_choice() ? kListAttempts : 0)) return result;
+      if (fruitless > (has_choice() ? kListAttempts : 0)) return ended.result;
       if (!has_choice()) continue;
-      // Each node numbers its own history.
-      if (ChooseAnother()) request.clear_resource_version();
+      moved |= ChooseAnother();
       elsewhere = std::make_unique<Stub>(channel_);
     }
+  }
+
+  // After kUnavailable: connects again, of several servers to the one that is master by then.
+  // False: there is only one.
+  bool GoElsewhere() {
+    if (!has_choice()) return false;
+    ChooseAnother();
+    MakeStubs();
+    return true;
   }
 
   // Sends pieces as long as `next` fills one.
@@ -179,8 +198,6 @@ class Client {
   }
 
  private:
-  static constexpr int kListAttempts = 3;
-
   using TimePoint = std::chrono::system_clock::time_point;
 
   bool has_choice() const { return servers_.size() > 1; }
@@ -188,6 +205,7 @@ class Client {
   void Choose();
   // The same again. True: it is another one than before.
   bool ChooseAnother();
+  void NoteStartsAgain() const;
   void MakeStubs();  // On channel_.
 
   // To the node at `master`, with a note. Null: it cannot be reached with what we have.
@@ -219,12 +237,16 @@ class Client {
     return message.has_synced() ? message.synced().resource_version()
                                 : message.bookmark().resource_version();
   }
+  struct Ended {
+    Result result;
+    bool is_too_old = false;  // OUT_OF_RANGE: the version to resume from.
+  };
   template <typename Stub, typename Base, typename Request, typename Response>
-  Result StreamUntil(Stub& stub,
-                     std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(
-                         grpc::ClientContext*, const Request&),
-                     const Request& request, const std::function<Result(const Response&)>& on_piece,
-                     const std::optional<TimePoint>& end) {
+  Ended StreamUntil(Stub& stub,
+                    std::unique_ptr<grpc::ClientReader<Response>> (Base::*method)(
+                        grpc::ClientContext*, const Request&),
+                    const Request& request, const std::function<Result(const Response&)>& on_piece,
+                    const std::optional<TimePoint>& end) {
     grpc::ClientContext context;
     if (end) context.set_deadline(*end);
     auto reader = (stub.*method)(&context, request);
@@ -232,10 +254,11 @@ class Client {
     while (reader->Read(&piece)) {
       if (Result result = on_piece(piece); !result.ok()) {
         context.TryCancel();
-        return result;
+        return {result};
       }
     }
-    return ToResult(reader->Finish(), server_);
+    const grpc::Status status = reader->Finish();
+    return {ToResult(status, server_), status.error_code() == grpc::StatusCode::OUT_OF_RANGE};
   }
   template <typename Stub, typename Method, typename Request, typename Response>
   grpc::Status ListOnce(Stub& stub, Method method, Request request, Response* all) {

@@ -21,16 +21,26 @@ constexpr char kStatus[] = "STATUS";
 
 Result WatchListing(Client& client, const Globals& globals, const GetOptions& options) {
   WatchPrinter printer(globals);
-  for (std::optional<uint32_t> shown;;) {
+  constexpr int64_t kNone = -1;
+  int64_t shown = kNone;  // Generation.
+  const auto look = [&]() -> Result {
     pb::GetSmResponse sm;
     Result result =
         client.Call(client.topology(), &pb::TopologyService::Stub::GetSm, pb::GetSmRequest(), &sm);
-    if (!result.ok()) return result;
-    if (shown != sm.generation()) {
-      Listing listing;
-      if (result = FetchListing(client, globals, options, &listing); !result.ok()) return result;
-      printer.Print(listing);
-      shown = sm.generation();
+    if (!result.ok() || shown == sm.generation()) return result;
+    Listing listing;
+    if (result = FetchListing(client, globals, options, &listing); !result.ok()) return result;
+    printer.Print(listing);
+    shown = sm.generation();
+    return {};
+  };
+  for (int failed = 0;;) {
+    const Result result = look();
+    failed = result.ok() ? 0 : failed + 1;
+    if (!result.ok()) {
+      if (result.code != kUnavailable || failed > Client::kListAttempts) return result;
+      if (!client.GoElsewhere()) return result;
+      shown = kNone;  // Each node counts its own views.
     }
     std::this_thread::sleep_for(kWatchInterval);
   }
