@@ -3,6 +3,8 @@
 // values, events, the audit log, and a copy of what is in etcd.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +83,11 @@ class NodePart : public SharedStore {
   }
 
  protected:
+  // Of the calls that give back what this node has, together. None is sent where etcd does not
+  // answer.
+  void LimitFarewell(std::chrono::milliseconds time) {
+    client_->Limit(is_reached_ ? time : std::chrono::milliseconds::zero());
+  }
   void ShowNodes(std::vector<Node> nodes) {
     MutexLock lock(nodes_mutex_);
     nodes_ = std::move(nodes);
@@ -90,7 +97,8 @@ class NodePart : public SharedStore {
   Mutex local_mutex_;
   const std::unique_ptr<Store> local_;
   const std::string instance_;
-  Presence presence_;  // Turned by the store's thread.
+  Presence presence_;                    // Turned by the store's thread.
+  std::atomic<bool> is_reached_ = true;  // etcd has answered when it was last asked.
 
  private:
   mutable Mutex nodes_mutex_;

@@ -13,6 +13,11 @@
 namespace fabricd::store::etcd {
 namespace {
 
+using std::chrono::milliseconds;
+
+// Of the call that withdraws what this node has said of itself.
+constexpr milliseconds kWithdrawal{300};
+
 class WaitingStore final : public NodePart {
  public:
   WaitingStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local,
@@ -25,7 +30,11 @@ class WaitingStore final : public NodePart {
       stopping_ = true;
     }
     wake_.NotifyOne();
+    // What the thread reads is of no use any more. This may be a takeover: no time is left to wait
+    // for an etcd that does not answer.
+    client_->Limit(milliseconds::zero());
     if (thread_.joinable()) thread_.join();
+    LimitFarewell(kWithdrawal);
   }
 
   void Turn() override {
@@ -39,7 +48,11 @@ class WaitingStore final : public NodePart {
     const auto copy = ReadLocalCopy(*local_);
     if (!copy.ok()) return copy.status();
     rows_ = Flatten(copy->contents);
-    FABRICD_RETURN_IF_ERROR(Refresh());
+    {
+      const LimitedCalls limited(*client_,
+                                 copy->mark.empty() ? std::nullopt : options_.takeover_limit);
+      FABRICD_RETURN_IF_ERROR(Refresh());
+    }
     if (options_.has_thread) thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
@@ -131,6 +144,7 @@ class WaitingStore final : public NodePart {
   // Why the wait is over; empty: it is not.
   std::string Look() {
     const auto control = SharedRows::ReadControl(*client_, options_.prefix);
+    is_reached_ = !absl::IsUnavailable(control.status());
     if (!control.ok()) {
       // Where etcd answers, but with what cannot be used, the next attempt to open it says why.
       if (absl::IsUnavailable(control.status()) && options_.clock() - answered_ < options_.lease)
