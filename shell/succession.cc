@@ -12,6 +12,8 @@ using Contends = Succession::Contends;
 
 // After a step-down the subnet has no master until the other node has become it.
 constexpr std::chrono::seconds kTimeForAnother{15};
+// A takeover has 3 s in all. A third of this is enough to ask one of three members.
+constexpr std::chrono::seconds kTakeoverLimit{1};
 
 }  // namespace
 
@@ -19,6 +21,7 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
   options.contends = contends;
   options.continues = continues;
   if (yields) options.yields = kTimeForAnother;
+  if (continues) options.takeover_limit = kTakeoverLimit;
 }
 
 std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,

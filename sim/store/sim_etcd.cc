@@ -87,6 +87,10 @@ class SimEtcdClient final : public Client {
   SimEtcdClient(SimEtcd& etcd, const EtcdPath& path, uint64_t process, ClientOptions options)
       : etcd_(etcd), path_(path), process_(process), options_(std::move(options)) {}
 
+  // One thread at a time calls it, so that none is under way.
+  void Limit(std::optional<milliseconds> time) override {
+    limit_.Set(time, etcd_.world_.now().time_since_epoch());
+  }
   absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
     return Call<RangeResult>(
         false, [request](SimEtcd& etcd, uint64_t) { return etcd.model_.Range(request); });
@@ -148,7 +152,7 @@ class SimEtcdClient final : public Client {
     const store::etcd::AttemptClock clock{[this] { return etcd_.world_.now().time_since_epoch(); },
                                           [&thread](milliseconds time) { thread.Sleep(time); }};
     const absl::Status status = store::etcd::CallMembers(
-        SimEtcd::kMembers, preferred_, options_, clock,
+        SimEtcd::kMembers, preferred_, options_, limit_, clock,
         is_change ? store::etcd::CallKind::kChange : store::etcd::CallKind::kOther,
         [&](size_t, milliseconds timeout) {
           // The process may be stopped after it has read a clock and before it sends.
@@ -196,6 +200,7 @@ class SimEtcdClient final : public Client {
   const EtcdPath& path_;
   const uint64_t process_;
   const ClientOptions options_;
+  store::etcd::CallLimit limit_;
   std::atomic<size_t> preferred_ = 0;
 };
 

@@ -4,9 +4,10 @@
 // Client: the calls of etcd that fabricd needs, as plain values. GrpcClient (grpc_client.h) sends
 // them; tests may put something else in its place.
 //
-// Calls block until they have an answer, at most ClientOptions::timeout. They are sent to one
-// member after the other until one answers, so a call that changes something may have been carried
-// out by an attempt whose answer was lost: give transactions comparisons that fail the second time.
+// Calls block until they have an answer, at most ClientOptions::timeout, and at most what Limit()
+// leaves. They are sent to one member after the other until one answers, so a call that changes
+// something may have been carried out by an attempt whose answer was lost: give transactions
+// comparisons that fail the second time.
 // Errors:
 //   UNAVAILABLE  no member has answered, or none has a leader. What the call was to change may have
 //                been changed, and may still be changed later.
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -133,6 +135,9 @@ struct ClientOptions {
 class Client {
  public:
   virtual ~Client() = default;
+  // The calls that begin from now on have `time` together, of which one member has its share.
+  // nullopt: each has its timeout again. Zero: none is sent, and those under way end too.
+  virtual void Limit(std::optional<std::chrono::milliseconds> time) = 0;
   virtual absl::StatusOr<RangeResult> Range(const RangeRequest& request) = 0;
   // The revision.
   virtual absl::StatusOr<int64_t> Put(const std::string& key, const std::string& value,
@@ -150,6 +155,25 @@ class Client {
   virtual absl::StatusOr<MemberStatus> Status() = 0;
   // `handler` must outlive the watch, and this must too.
   virtual std::unique_ptr<Watch> StartWatch(WatchRequest request, WatchHandler& handler) = 0;
+};
+
+// Client::Limit() while it lives.
+class LimitedCalls {
+ public:
+  // nullopt: no limit is set or lifted. `client` must outlive this.
+  LimitedCalls(Client& client, std::optional<std::chrono::milliseconds> time)
+      : client_(client), is_limit_(time.has_value()) {
+    if (is_limit_) client_.Limit(time);
+  }
+  ~LimitedCalls() {
+    if (is_limit_) client_.Limit(std::nullopt);
+  }
+  LimitedCalls(const LimitedCalls&) = delete;
+  LimitedCalls& operator=(const LimitedCalls&) = delete;
+
+ private:
+  Client& client_;
+  const bool is_limit_;
 };
 
 // Reads a range of any size at one revision, in pages of `page` keys. Begins again where the newest

@@ -16,6 +16,7 @@
 #include "common/status.h"
 #include "store/contents.h"
 #include "store/etcd/node_part.h"
+#include "store/etcd/opening.h"
 #include "store/etcd/shared_rows.h"
 #include "store/etcd/turn_signal.h"
 #include "store/hold_text.h"
@@ -24,8 +25,19 @@
 namespace fabricd::store::etcd {
 namespace {
 
+using std::chrono::milliseconds;
 using Contends = EtcdStoreOptions::Contends;
 using Outcome = SharedRows::Outcome;
+
+// Of the calls that give back what this node has, together.
+constexpr milliseconds kFarewell{3000};
+// Of a claim where etcd did not answer before it.
+constexpr milliseconds kClaimUnreached{100};
+
+// A full etcd gives no lease, and is as good as none.
+bool IsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
 
 class EtcdStore final : public NodePart {
  public:
@@ -39,6 +51,7 @@ class EtcdStore final : public NodePart {
         first_claim_{options_.continues} {}
   ~EtcdStore() override {
     turns_.Stop();
+    LimitFarewell(kFarewell);
     if (thread_.joinable()) thread_.join();
     CopyIfChanged();
     history_.Send();
@@ -91,13 +104,11 @@ class EtcdStore final : public NodePart {
     MutexLock lock(mutex_);
     return Unflatten(rows_, shared_.where());
   }
+  absl::Status OpenWith(const LocalCopy& copy);
   absl::Status OpenWithCopy(const absl::Status& unreachable, const Contents& copy,
                             const std::string& mark) FABRICD_REQUIRES(mutex_);
-  absl::Status AdoptShared(const Contents& copy, bool is_copy) FABRICD_REQUIRES(mutex_);
-  absl::Status AdoptOfAnother(const absl::Status& held, const Contents& copy)
-      FABRICD_REQUIRES(mutex_);
-  absl::Status Adopt(FlatRows rows, std::string sequence, const Contents& copy)
-      FABRICD_REQUIRES(mutex_);
+  absl::Status Adopt(Found found, const Contents& copy) FABRICD_REQUIRES(mutex_);
+  absl::StatusOr<Claimed> ClaimEpoch() FABRICD_REQUIRES(mutex_);
   absl::Status Write(FlatChanges changes) FABRICD_REQUIRES(mutex_);
   absl::Status Reattach() FABRICD_REQUIRES(mutex_);
   absl::Status WriteDoubtful() FABRICD_REQUIRES(mutex_);
@@ -154,27 +165,24 @@ absl::Status EtcdStore::Open() {
   const auto copy = ReadLocalCopy(*local_);
   if (!copy.ok()) return copy.status();
   FABRICD_RETURN_IF_ERROR(history_.Resume());
-  bool is_reached = true;
-  {
-    MutexLock lock(mutex_);
-    const absl::Status attached = shared_.Attach(std::nullopt);
-    // A full etcd gives no lease.
-    if (absl::IsUnavailable(attached) || absl::IsResourceExhausted(attached)) {
-      FABRICD_RETURN_IF_ERROR(OpenWithCopy(attached, copy->contents, copy->mark));
-      is_reached = false;
-    } else if (options_.contends != Contends::kNo && absl::IsAborted(attached)) {
-      FABRICD_RETURN_IF_ERROR(AdoptOfAnother(attached, copy->contents));
-    } else {
-      FABRICD_RETURN_IF_ERROR(attached);
-      FABRICD_RETURN_IF_ERROR(AdoptShared(copy->contents, !copy->mark.empty()));
-    }
-  }
-  if (is_reached) {
-    FABRICD_RETURN_IF_ERROR(history_.Join());
-    history_.Reserve();
-  }
+  FABRICD_RETURN_IF_ERROR(OpenWith(*copy));
   looks_.last = options_.clock();
   if (options_.has_thread) thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+absl::Status EtcdStore::OpenWith(const LocalCopy& copy) {
+  const LimitedCalls limited(*client_,
+                             copy.mark.empty() ? std::nullopt : options_.takeover_limit);
+  {
+    MutexLock lock(mutex_);
+    auto found = FindState(*client_, shared_, copy, options_);
+    if (IsAway(found.status())) return OpenWithCopy(found.status(), copy.contents, copy.mark);
+    if (!found.ok()) return found.status();
+    FABRICD_RETURN_IF_ERROR(Adopt(*std::move(found), copy.contents));
+  }
+  FABRICD_RETURN_IF_ERROR(history_.Join());
+  history_.Reserve();
   return absl::OkStatus();
 }
 
@@ -185,6 +193,8 @@ absl::Status EtcdStore::OpenWithCopy(const absl::Status& unreachable, const Cont
     return Unavailable(
         "{}; and the state directory has no copy of {}, so it is not known which LIDs are in use",
         Message(unreachable), shared_.where());
+  epoch_.Forget();  // It may have been taken before etcd ceased to answer.
+  is_reached_ = false;
   rows_ = Flatten(copy);
   lids_ = LidIndex(copy.lids);
   last_write_ = mark.substr(begin.size());
@@ -192,36 +202,19 @@ absl::Status EtcdStore::OpenWithCopy(const absl::Status& unreachable, const Cont
   return absl::OkStatus();
 }
 
-absl::Status EtcdStore::AdoptShared(const Contents& copy, bool is_copy) {
-  if (shared_.was_empty() && is_copy && !copy.empty()) {
-    shared_.epoch().Release();
-    return FailedPrecondition(
-        "{} is empty, but the state directory has a copy of what was there ({}): `fabricd store "
-        "migrate --to etcd --from-copy` puts it back; or use another state directory",
-        shared_.where(), CountText(copy));
-  }
-  auto loaded = shared_.Load();
-  if (!loaded.ok()) return loaded.status();
-  return Adopt(*std::move(loaded), shared_.sequence(), copy);
-}
-
-absl::Status EtcdStore::AdoptOfAnother(const absl::Status& held, const Contents& copy) {
-  auto view = SharedRows::ReadView(*client_, options_.prefix);
-  if (!view.ok()) return view.status();
-  standing_ = Standing::kContends;
-  ShowNodes(view->nodes);
-  Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(held)));
-  return Adopt(std::move(view->rows), std::move(view->sequence), copy);
-}
-
-absl::Status EtcdStore::Adopt(FlatRows rows, std::string sequence, const Contents& copy) {
+absl::Status EtcdStore::Adopt(Found found, const Contents& copy) {
   if (IsBroken(Breakage::kSharedStateNotLoaded))
-    std::erase_if(rows, [](const auto& row) { return !row.first.starts_with("row/"); });
-  const auto contents = Unflatten(rows, shared_.where());
+    std::erase_if(found.rows, [](const auto& row) { return !row.first.starts_with("row/"); });
+  const auto contents = Unflatten(found.rows, shared_.where());
   if (!contents.ok()) return contents.status();
-  rows_ = std::move(rows);
+  rows_ = std::move(found.rows);
   lids_ = LidIndex(contents->lids);
-  last_write_ = std::move(sequence);
+  last_write_ = std::move(found.sequence);
+  if (!found.held.ok()) {
+    standing_ = Standing::kContends;
+    ShowNodes(std::move(found.nodes));
+    Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(found.held)));
+  }
   return WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_);
 }
 
@@ -231,6 +224,12 @@ absl::Status EtcdStore::Adopt(FlatRows rows, std::string sequence, const Content
 // what is there. If it is not, this store has the epoch, and is opened again.
 absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
   MutexLock lock(mutex_);
+  const LimitedCalls limited(
+      *client_, is_reached_ ? options_.takeover_limit : std::optional(kClaimUnreached));
+  return ClaimEpoch();
+}
+
+absl::StatusOr<Store::Claimed> EtcdStore::ClaimEpoch() {
   standing_ = Standing::kOwner;
   Claimed claimed = std::exchange(first_claim_, {});
   if (epoch_.Confirm().ok()) return claimed;
@@ -244,9 +243,10 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
     }
   }
   absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
-  if (absl::IsUnavailable(taken) || absl::IsResourceExhausted(taken)) {
+  if (IsAway(taken)) {
     // Jobs come first: the fabric has elected this SM.
     standing_ = Standing::kOwesClaim;
+    is_reached_ = false;
     Say(taken);
     return claimed;
   }
@@ -405,7 +405,8 @@ void EtcdStore::Turn() {
 
 void EtcdStore::Look() {
   const auto view = SharedRows::ReadControl(*client_, options_.prefix);
-  if (absl::IsUnavailable(view.status())) return Say(view.status());
+  is_reached_ = !absl::IsUnavailable(view.status());
+  if (!is_reached_) return Say(view.status());
   if (view.ok()) ShowNodes(view->nodes);
   if (view.ok()) history_.Follow(view->history);
   if (is_beside_master()) return LookAtMaster(view);

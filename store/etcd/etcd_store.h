@@ -48,6 +48,10 @@ struct EtcdStoreOptions {
   Contends contends = Contends::kNo;
   // The epoch of another fabricd has ended just now: what it knew is all in etcd.
   bool continues = false;
+  // Of a takeover: the time of all calls of the opening together, where there is a copy, and of all
+  // calls of a Claim(). Where it is over, both go on as if etcd could not be reached. nullopt: each
+  // call has its own timeout.
+  std::optional<std::chrono::milliseconds> takeover_limit = {};
   // Where it waits and nobody has the epoch: for so long another node may take it first.
   std::chrono::milliseconds yields{0};
   BootClock clock = BootTime;

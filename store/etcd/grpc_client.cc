@@ -55,6 +55,8 @@ class GrpcClient final : public Client {
  public:
   explicit GrpcClient(std::unique_ptr<Members> members) : members_(std::move(members)) {}
 
+  void Limit(std::optional<std::chrono::milliseconds> time) override { members_->Limit(time); }
+
   absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
     pb::RangeResponse response;
     const pb::RangeRequest sent = ToProto(request);

@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kCertificateRefreshSeconds = 5;
 constexpr int kMaxReceivedBytes = 128 << 20;
+// A wait for a connection cannot be cancelled.
+constexpr milliseconds kConnectSlice{20};
 
 absl::Status CheckFile(const char* what, const std::string& path) {
   if (path.empty() || std::ifstream(path).good()) return absl::OkStatus();
@@ -104,14 +106,42 @@ void SetTimeout(grpc::ClientContext& context, milliseconds timeout) {
   context.set_deadline(After(timeout));
 }
 
+// A call with one member. It is cancelled where all calls are ended.
+class Members::UnderWay {
+ public:
+  UnderWay(Members& members, grpc::ClientContext& context) : members_(members), context_(context) {
+    MutexLock lock(members_.mutex_);
+    members_.under_way_.insert(&context_);
+    if (members_.are_calls_ended()) context_.TryCancel();
+  }
+  ~UnderWay() {
+    MutexLock lock(members_.mutex_);
+    members_.under_way_.erase(&context_);
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  Members& members_;
+  grpc::ClientContext& context_;
+};
+
+void Members::Limit(std::optional<milliseconds> time) {
+  MutexLock lock(mutex_);
+  limit_.Set(time, Clock::now().time_since_epoch());
+  if (are_calls_ended())
+    for (grpc::ClientContext* const context : under_way_) context->TryCancel();
+}
+
 void Members::Connect(Member& member, milliseconds timeout) {
-  const gpr_timespec deadline = After(timeout);
+  const auto end = Clock::now() + timeout;
   bool has_tried = false;
   for (auto state = member.channel->GetState(true); state != GRPC_CHANNEL_READY;
        state = member.channel->GetState(true)) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && has_tried) return;
     has_tried = has_tried || state != GRPC_CHANNEL_TRANSIENT_FAILURE;
-    if (!member.channel->WaitForStateChange(state, deadline)) return;
+    while (!member.channel->WaitForStateChange(state, After(kConnectSlice)))
+      if (Clock::now() >= end || are_calls_ended()) return;
   }
 }
 
@@ -129,7 +159,7 @@ absl::Status Members::Call(CallKind kind, const Rpc& rpc) {
   const AttemptClock clock{[] { return Clock::now().time_since_epoch(); },
                            [](milliseconds time) { std::this_thread::sleep_for(time); }};
   return CallMembers(
-      members_.size(), preferred_, options_, clock, kind,
+      members_.size(), preferred_, options_, limit_, clock, kind,
       [&](size_t member, milliseconds timeout) { return TryAt(members_[member], rpc, timeout); });
 }
 
@@ -137,10 +167,14 @@ absl::Status Members::TryAt(Member& member, const Rpc& rpc, milliseconds timeout
   absl::Status status;
   for (int i = 0; i < 2; ++i) {
     const Clock::time_point end = Clock::now() + timeout;
+    const auto left = [end] {
+      return std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    };
     Connect(member, timeout);
     grpc::ClientContext context;
-    SetTimeout(context, std::chrono::duration_cast<milliseconds>(end - Clock::now()));
-    FABRICD_RETURN_IF_ERROR(Prepare(member, context));
+    SetTimeout(context, left());
+    FABRICD_RETURN_IF_ERROR(Prepare(member, context, left()));
+    const UnderWay under_way(*this, context);
     const grpc::Status answer = rpc(member, context);
     status = StatusOf(member, answer);
     // A second time with a new token.
@@ -149,10 +183,10 @@ absl::Status Members::TryAt(Member& member, const Rpc& rpc, milliseconds timeout
   return status;
 }
 
-absl::Status Members::Prepare(Member& member, grpc::ClientContext& context) {
+absl::Status Members::Prepare(Member& member, grpc::ClientContext& context, milliseconds timeout) {
   context.AddMetadata("hasleader", "true");
   if (options_.user.empty()) return absl::OkStatus();
-  auto token = Token(member);
+  auto token = Token(member, timeout);
   if (!token.ok()) return token.status();
   if (!token->empty()) context.AddMetadata("token", *token);
   return absl::OkStatus();
@@ -166,7 +200,7 @@ absl::Status Members::StatusOf(const Member& member, const grpc::Status& status)
   return MakeStatus(code, "etcd at {}: {}", member.endpoint, status.error_message());
 }
 
-absl::StatusOr<std::string> Members::Token(Member& member) {
+absl::StatusOr<std::string> Members::Token(Member& member, milliseconds timeout) {
   {
     MutexLock lock(mutex_);
     if (!token_.empty()) return token_;
@@ -176,7 +210,8 @@ absl::StatusOr<std::string> Members::Token(Member& member) {
   request.set_password(options_.password);
   pb::AuthenticateResponse response;
   grpc::ClientContext context;
-  SetTimeout(context, options_.attempt_timeout);
+  SetTimeout(context, timeout);
+  const UnderWay under_way(*this, context);
   const grpc::Status status = member.auth->Authenticate(&context, request, &response);
   // Until an operator enables authentication no token is needed.
   if (Contains(status, "authentication is not enabled")) return std::string();

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,30 +45,37 @@ class Members {
   // Errors as Client's.
   absl::Status Call(CallKind kind, const Rpc& rpc);
   absl::Status Call(const Rpc& rpc) { return Call(CallKind::kOther, rpc); }
+  // Client::Limit().
+  void Limit(std::optional<std::chrono::milliseconds> time);
 
   // For streams. The member after `turn` others, beginning with the one that answered last.
   Member& At(size_t turn) { return members_[(preferred_ + turn) % members_.size()]; }
-  // Waits until the member is connected, one attempt to connect has failed, or the time is over.
-  // gRPC reads from sockets only while a thread waits for something on that channel: between calls
-  // that fail at once no connection would ever be made.
-  static void Connect(Member& member, std::chrono::milliseconds timeout);
+  // Waits until the member is connected, one attempt to connect has failed, the time is over, or
+  // calls are ended. gRPC reads from sockets only while a thread waits for something on that
+  // channel: between calls that fail at once no connection would ever be made.
+  void Connect(Member& member, std::chrono::milliseconds timeout);
   // Adds what every call carries: the token, and that a member without a leader refuses it.
-  // Authenticates first, where that is needed.
-  absl::Status Prepare(Member& member, grpc::ClientContext& context);
+  // Authenticates first, where that is needed, for at most `timeout`.
+  absl::Status Prepare(Member& member, grpc::ClientContext& context,
+                       std::chrono::milliseconds timeout);
   // As an error of Client's. Drops the token if it was refused.
   absl::Status StatusOf(const Member& member, const grpc::Status& status);
 
  private:
   explicit Members(ClientOptions options) : options_(std::move(options)) {}
+  class UnderWay;
   absl::Status TryAt(Member& member, const Rpc& rpc, std::chrono::milliseconds timeout);
-  absl::StatusOr<std::string> Token(Member& member);
+  absl::StatusOr<std::string> Token(Member& member, std::chrono::milliseconds timeout);
   void DropToken();
+  bool are_calls_ended() const { return limit_.now().time <= std::chrono::milliseconds::zero(); }
 
   const ClientOptions options_;
   std::vector<Member> members_;
   std::atomic<size_t> preferred_ = 0;
+  CallLimit limit_;
   Mutex mutex_;
   std::string token_ FABRICD_GUARDED_BY(mutex_);  // Empty: none.
+  std::set<grpc::ClientContext*> under_way_ FABRICD_GUARDED_BY(mutex_);
 };
 
 // By the monotonic clock.

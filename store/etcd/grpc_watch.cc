@@ -45,9 +45,9 @@ bool GrpcWatch::WaitBeforeRetry() {
 }
 
 GrpcWatch::End GrpcWatch::Follow(Member& member) {
-  Members::Connect(member, kConnectTimeout);
+  members_.Connect(member, kConnectTimeout);
   grpc::ClientContext context;
-  if (const absl::Status ready = members_.Prepare(member, context); !ready.ok()) {
+  if (const absl::Status ready = members_.Prepare(member, context, kConnectTimeout); !ready.ok()) {
     handler_.OnConnection(ready);
     return End::kBroken;
   }

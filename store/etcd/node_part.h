@@ -4,6 +4,8 @@
 // recorded.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,6 +92,11 @@ class NodePart : public SharedStore {
   }
 
  protected:
+  // Of the calls that give back what this node has, together. None is sent where etcd does not
+  // answer.
+  void LimitFarewell(std::chrono::milliseconds time) {
+    client_->Limit(is_reached_ ? time : std::chrono::milliseconds::zero());
+  }
   void ShowNodes(std::vector<Node> nodes) {
     MutexLock lock(nodes_mutex_);
     nodes_ = std::move(nodes);
@@ -102,6 +109,7 @@ class NodePart : public SharedStore {
   Mutex local_mutex_;
   const std::unique_ptr<Store> local_;
   const std::string instance_;
+  std::atomic<bool> is_reached_ = true;  // etcd has answered when it was last asked.
   // Both of Open(), then of the store's thread.
   Presence presence_;
   SharedHistory history_;

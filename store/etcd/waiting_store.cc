@@ -14,6 +14,11 @@
 namespace fabricd::store::etcd {
 namespace {
 
+using std::chrono::milliseconds;
+
+// Of the call that withdraws what this node has said of itself.
+constexpr milliseconds kWithdrawal{300};
+
 class WaitingStore final : public NodePart {
  public:
   WaitingStore(std::unique_ptr<Client> client, std::unique_ptr<Store> local,
@@ -22,8 +27,12 @@ class WaitingStore final : public NodePart {
         options_(std::move(options)) {}
   ~WaitingStore() override {
     turns_.Stop();
+    // What the thread reads is of no use any more. This may be a takeover: no time is left to wait
+    // for an etcd that does not answer.
+    client_->Limit(milliseconds::zero());
     if (thread_.joinable()) thread_.join();
     history_.Leave();
+    LimitFarewell(kWithdrawal);
   }
 
   void Turn() override {
@@ -37,9 +46,13 @@ class WaitingStore final : public NodePart {
     const auto copy = ReadLocalCopy(*local_);
     if (!copy.ok()) return copy.status();
     rows_ = Flatten(copy->contents);
-    FABRICD_RETURN_IF_ERROR(Refresh());
     FABRICD_RETURN_IF_ERROR(history_.Resume());
-    FABRICD_RETURN_IF_ERROR(history_.Join());
+    {
+      const LimitedCalls limited(*client_,
+                                 copy->mark.empty() ? std::nullopt : options_.takeover_limit);
+      FABRICD_RETURN_IF_ERROR(Refresh());
+      FABRICD_RETURN_IF_ERROR(history_.Join());
+    }
     if (options_.has_thread) thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
@@ -128,6 +141,7 @@ class WaitingStore final : public NodePart {
   // Why the wait is over; empty: it is not.
   std::string Look() {
     const auto control = SharedRows::ReadControl(*client_, options_.prefix);
+    is_reached_ = !absl::IsUnavailable(control.status());
     if (!control.ok()) {
       // Where etcd answers, but with what cannot be used, the next attempt to open it says why.
       if (absl::IsUnavailable(control.status()) && options_.clock() - answered_ < options_.lease)

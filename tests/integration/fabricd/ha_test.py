@@ -21,11 +21,13 @@ from opensm_test import OUR_GUID, OURS, THEIR_GUID, THEIRS, ibsim  # noqa: E402
 FABRIC = "sim:fat-tree:radix=4,levels=2"
 CONFIG = """\
 store: %s
-etcd: {endpoints: [%s], lease: %ds, timeout: 1s, advertise: "%s"}
+etcd: {endpoints: [%s], lease: %ds, timeout: %ds, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
 LEASE = 2
+TIMEOUT = 3  # The default.
+TAKEOVER = 5  # 3 s on a quiet machine.
 SECONDS = 5  # That a waiting node may be behind, on a busy machine.
 
 
@@ -39,7 +41,7 @@ class Shared(ibsim.Case):
 
     def config(self, store="etcd", advertise=""):
         return CONFIG % (store, ", ".join('"%s"' % client for client in self.etcds.clients),
-                         LEASE, advertise)
+                         LEASE, TIMEOUT, advertise)
 
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
@@ -371,7 +373,10 @@ class OneFabric(Shared, opensm_test.Recorded):
     def test_a_waiting_node_takes_over_while_etcd_hangs(self):
         self.etcds.signal(signal.SIGSTOP)
         self.head1.kill()
+        begun = time.monotonic()
         self.head2.wait_for("subnet_up")
+        # No call of those that end, open and claim has waited for its timeout.
+        self.assertLess(time.monotonic() - begun, TAKEOVER)
         self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
         self.assertEqual(self.lids(), self.before)
         other = self.head2.ask("get", "hosts")["hosts"][0]["name"]

@@ -113,6 +113,26 @@ TEST_F(HoldCommandsTest, EveryVerbAndItsInverse) {
   EXPECT_THAT(fabric_.policy.holds, IsEmpty());
 }
 
+// A node that waits beside the master may not have heard of a hold, or of its end.
+TEST_F(HoldCommandsTest, HoldsAreLiftedWhereTheMasterKeepsThem) {
+  SmallFabric shown;
+  FakeBackend behind(shown.View());
+  auto view = std::make_shared<sweep::FabricView>(*shown.View());
+  view->sm.state = wire::SmState::kNotActive;
+  behind.Publish(view);
+  behind.nodes = {{.endpoint = "unix:" + running_.socket(), .state = "MASTER"},
+                  {.state = daemon::SharingNode::kWaiting, .is_this = true}};
+  const RunningServer waiting(behind);
+  ASSERT_EQ(Run({"cordon", "host", "node2", "--reason", "BER"}), 0) << error_;
+  EXPECT_EQ(RunAt(waiting.socket(), {"uncordon", "node2", "--ignore-not-found"}), 0) << error_;
+  EXPECT_EQ(out_, "host/node2 uncordoned (hold 1 lifted)\n");
+  EXPECT_THAT(fabric_.policy.holds, IsEmpty());
+  // Where no master is named, what it shows is not believed.
+  behind.nodes.clear();
+  EXPECT_EQ(RunAt(waiting.socket(), {"uncordon", "node2", "--ignore-not-found"}), 6);
+  EXPECT_THAT(error_, HasSubstr("what it shows may be old"));
+}
+
 TEST_F(HoldCommandsTest, OptionsReachTheCore) {
   ASSERT_EQ(Run({"drain", "hca/node2/mlx5_0", "--reason", "BER", "--mode", "soft", "--for", "2h",
                  "--owner", "slurm", "--force", "--request-id", "r-1", "-o", "name"}),

@@ -212,8 +212,12 @@ class FakeBackend : public daemon::Backend {
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override { return dumps; }
   sim::Control* sim_control() override { return control; }
   absl::Status store_writable() const override { return writable; }
+  std::vector<daemon::SharingNode> sharing_nodes() const override { return nodes; }
+  std::optional<daemon::OtherMaster> other_master() const override { return other; }
 
   absl::Status writable;
+  std::vector<daemon::SharingNode> nodes;
+  std::optional<daemon::OtherMaster> other;
   daemon::SaReads sa_reads;
   std::shared_ptr<const telemetry::TelemetryView> telemetry_view =
       std::make_shared<const telemetry::TelemetryView>();

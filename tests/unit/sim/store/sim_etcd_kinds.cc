@@ -26,6 +26,7 @@ class BlockingClient final : public Client {
   explicit BlockingClient(sim::VirtualThreads& world, sim::SimEtcd& etcd)
       : world_(world), client_(etcd.MakeClient(path_, 1)) {}
 
+  void Limit(std::optional<milliseconds> time) override { client_->Limit(time); }
   absl::StatusOr<etcd::RangeResult> Range(const etcd::RangeRequest& request) override {
     return Call([&] { return client_->Range(request); });
   }

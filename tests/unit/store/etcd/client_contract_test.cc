@@ -58,6 +58,18 @@ class ClientContract : public ::testing::TestWithParam<ClientKind> {
   Client* client_ = nullptr;
 };
 
+TEST_P(ClientContract, ALimitOfZeroSendsNothing) {
+  client_->Limit(milliseconds(0));
+  EXPECT_EQ(client_->Put("a", "1", 0).status().code(), absl::StatusCode::kUnavailable);
+  client_->Limit(std::nullopt);
+  EXPECT_THAT(Read("a"), IsEmpty());
+  {
+    const LimitedCalls limited(*client_, seconds(3));
+    Put("a", "1");
+  }
+  EXPECT_THAT(Read("a"), SizeIs(1));
+}
+
 TEST_P(ClientContract, WritesReadsAndDeletes) {
   const std::string bytes("a\0b\xFF", 4);
   const int64_t first = Put("/p/1", bytes), second = Put("/p/2", "two");

@@ -15,6 +15,7 @@ class ForwardingClient : public Client {
   // `real` outlives this.
   explicit ForwardingClient(Client& real) : real_(real) {}
 
+  void Limit(std::optional<std::chrono::milliseconds> time) override { real_.Limit(time); }
   absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
     return real_.Range(request);
   }

@@ -273,6 +273,24 @@ TEST_F(RemediationServiceTest, AHoldThatStandsIsNotAcknowledgedWhileTheStoreRefu
   EXPECT_TRUE(Create(Drain("node1")).ok());
 }
 
+// Nor is a hold that is lifted already: it may stand again.
+TEST_F(RemediationServiceTest, AHoldThatIsLiftedIsNotAcknowledgedWhileTheStoreRefusesWrites) {
+  auto outcome = std::make_shared<sweep::HoldOutcome>();
+  outcome->existing = true;
+  outcome->hold.id = 5;
+  AnswerWith(absl::OkStatus(), outcome);
+  backend_.writable = absl::UnavailableError("etcd at head1:2379: Deadline Exceeded");
+  pb::DeleteHoldRequest request;
+  request.set_id("5");
+  const auto refused = Delete(request);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.error_message(), HasSubstr("etcd at head1:2379"));
+  EXPECT_FALSE(deleted_.has_hold());
+  backend_.writable = absl::OkStatus();
+  ASSERT_TRUE(Delete(request).ok());
+  EXPECT_TRUE(deleted_.existing());
+}
+
 TEST_F(RemediationServiceTest, ListsByIdTargetKindAndOwner) {
   AddHold(1, policy::HoldKind::kCordon, "alice",
           {policy::TargetKind::kHost, "node1", {kNode1Rail0, kNode1Rail1}, {}, {}});

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal: what a store that opens finds in etcd, and whether the epoch is its own by then.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "store/contents.h"
+#include "store/etcd/etcd_store.h"
+#include "store/etcd/node_part.h"
+#include "store/etcd/presence.h"
+#include "store/etcd/shared_rows.h"
+
+namespace fabricd::store::etcd {
+
+struct Found {
+  FlatRows rows;
+  std::string sequence;          // The write that they stand for.
+  absl::Status held;             // ABORTED: another fabricd has the epoch. OK: it was taken.
+  std::vector<Node> nodes = {};  // Where it is held.
+};
+// Takes the epoch, unless another fabricd has it and this one contends, and reads. Errors as
+// OpenEtcdStore(); none is forgotten: where it is UNAVAILABLE the epoch may have been taken.
+absl::StatusOr<Found> FindState(Client& client, SharedRows& shared, const LocalCopy& copy,
+                                const EtcdStoreOptions& options);
+
+}  // namespace fabricd::store::etcd
