@@ -112,7 +112,9 @@ void StateOpener::Beat() {
   if (changed && !(shared_ != nullptr && shared_->contends()))
     spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", *changed);
   const uint64_t taken = shared_ == nullptr ? 0 : shared_->histories_taken();
-  if (std::exchange(histories_taken_, taken) != taken) events_->CatchUp();
+  if (std::exchange(histories_taken_, taken) == taken) return;
+  events_->CatchUp();
+  audit_->CatchUp();
 }
 
 absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {

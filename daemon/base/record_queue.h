@@ -102,18 +102,32 @@ class RecordKeeper {
     since_trim_ += count;
     if (status.ok() && since_trim_ >= kTrimEvery) {
       since_trim_ = 0;
-      status = trim(WallNowMs() - std::chrono::milliseconds(max_age_).count());
+      status = trim(Before());
     }
-    if (!status.ok() && !failing_) spdlog::error("{}: {}", name_, Message(status));
-    failing_ = !status.ok();
+    Report(status);
+  }
+  // Others have appended, nobody knows how much: trims once a minute at most.
+  template <typename Trim>
+  void KeepOthers(Trim&& trim) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_trim_) return;
+    next_trim_ = now + std::chrono::minutes(1);
+    Report(trim(Before()));
   }
 
  private:
   static constexpr size_t kTrimEvery = 1000;
 
+  int64_t Before() const { return WallNowMs() - std::chrono::milliseconds(max_age_).count(); }
+  void Report(const absl::Status& status) {
+    if (!status.ok() && !failing_) spdlog::error("{}: {}", name_, Message(status));
+    failing_ = !status.ok();
+  }
+
   const std::string name_;
   const std::chrono::hours max_age_;
   size_t since_trim_ = kTrimEvery;  // Trim at the first chance.
+  std::chrono::steady_clock::time_point next_trim_{};  // Of KeepOthers().
   bool failing_ = false;
 };
 

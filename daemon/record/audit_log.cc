@@ -40,6 +40,13 @@ void AuditLog::Write(std::vector<store::AuditRecord> records, size_t lost) {
       [&](int64_t before) { return store_.TrimAudit(limits_.keep, before); });
 }
 
+void AuditLog::CatchUp() {
+  // Not posted now: the next call will be.
+  (void)post_([this] {
+    keeper_.KeepOthers([&](int64_t before) { return store_.TrimAudit(limits_.keep, before); });
+  });
+}
+
 void AuditLog::List(store::AuditQuery query, Listed done) {
   const auto shared = std::make_shared<Listed>(std::move(done));
   const auto refuse = [shared] {

@@ -111,10 +111,11 @@ void EventLog::ShowTaken() {
   }
   while (true) {
     auto records = store_.ListEvents({.after = after, .limit = limits_.ring});
-    if (!records.ok() || records->empty()) return;
+    if (!records.ok() || records->empty()) break;
     after = records->back().number;
     Show(*std::move(records));
   }
+  keeper_.KeepOthers([&](int64_t before) { return store_.TrimEvents(limits_.keep, before); });
 }
 
 void EventLog::Write(std::vector<store::EventRecord> records, size_t lost) {

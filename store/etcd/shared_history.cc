@@ -20,6 +20,7 @@ constexpr char kLogKey[] = "events.epoch";
 constexpr uint64_t kParts = 65'536;  // Of a block.
 constexpr int64_t kUnknown = -1;     // No mod_revision.
 constexpr int kAttempts = 3;
+constexpr int kAppends = 16;         // In one turn: the lease has to be kept alive meanwhile.
 constexpr size_t kRecords = 48;      // Of each kind in one transaction.
 constexpr uint64_t kPagesRead = 64;  // By one call.
 constexpr uint64_t kSaveEvery = 64;  // Pages.
@@ -272,16 +273,14 @@ absl::Status SharedHistory::TakePage(const std::string& bytes, std::vector<Event
 
 void SharedHistory::Send() {
   if (!is_answered_ || place_.page != head_.next || !is_unsent_.exchange(false)) return;
-  while (true) {
+  for (int i = 0; i < kAppends && is_answered_; ++i) {
     const auto page = Unsent();
     if (!page.ok() || (page->events.empty() && page->audit.empty())) return SaveIfDue();
     const auto appended = Append(*page);
-    if (appended.ok() && *appended) continue;
-    // Unanswered, or another node has appended: after the next Follow().
-    is_answered_ = false;
-    is_unsent_ = true;
-    return;
+    // Else there was no answer, or another node has appended: after the next Follow().
+    is_answered_ = appended.ok() && *appended;
   }
+  is_unsent_ = true;
 }
 
 absl::StatusOr<HistoryPage> SharedHistory::Unsent() {

@@ -57,6 +57,18 @@ class AuditLogTest : public testing::Test {
                 {.keep = 1500, .pending = 3}};
 };
 
+TEST_F(AuditLogTest, RecordsOfOtherNodesAreBoundedToo) {
+  for (uint64_t number = 1; number <= 1600; ++number) {
+    store::AuditRecord record;
+    record.time_ms = WallNowMs();
+    record.instance = "other";
+    record.origin = number;
+    ASSERT_TRUE(store_.MergeHistory({}, {record}).ok());
+  }
+  log_.CatchUp();
+  EXPECT_EQ(Callers().size(), 1500u);
+}
+
 TEST_F(AuditLogTest, ListsRecordsAppendedBefore) {
   Append("a");
   Append("b");

@@ -134,6 +134,7 @@ TEST_F(EventLogTest, ALostHistoryIsAnotherEpoch) {
 store::EventRecord OfMaster(uint64_t number, const std::string& type) {
   store::EventRecord record;
   record.number = number;
+  record.time_ms = WallNowMs();
   record.instance = "master";
   record.event.type = type;
   return record;
@@ -159,6 +160,16 @@ TEST_F(EventLogTest, AWaitingNodeShowsTheEventsOfTheMasterAndNoneOfItsOwn) {
   EXPECT_EQ(*log_->BeginAt(log_->VersionOf(1008)), 1008u);
   // What was recorded before the history was shared has other numbers on each node.
   EXPECT_EQ(log_->BeginAt(log_->VersionOf(5)).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(EventLogTest, TheHistoryOfAWaitingNodeIsBoundedToo) {
+  store_.set_event_numbering({.follows = true, .floor = 1000});
+  Open({.keep = 2});
+  for (uint64_t number = 1001; number <= 1005; ++number)
+    EXPECT_TRUE(store_.MergeHistory({OfMaster(number, "A")}, {}).ok());
+  log_->CatchUp();
+  RunJobs();
+  EXPECT_EQ(Stored().size(), 2u);
 }
 
 TEST_F(EventLogTest, AVersionOfTheFormerMasterIsGoodAtTheNextOne) {
