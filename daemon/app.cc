@@ -250,8 +250,7 @@ void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
   state_->SetMaster(view->sm.state == wire::SmState::kMaster);
   node_.TellOthers(view->sm);
-  const bool waits = node_.other_master().has_value();
-  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view, waits)});
+  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view, node_.waits())});
   api_.OnPublished(IsServing(*view));
 }
 

@@ -7,6 +7,7 @@ usage: ha_test.py BIN_DIR [TEST...]
 """
 import json
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -429,7 +430,11 @@ class BesideOpenSm(Shared, opensm_test.Recorded):
         self.assertEqual(self.sminfo(self.before[THEIR_GUID[2:]]), (THEIR_GUID, "MASTER"))
         self.assertIn("this SM is STANDBY: the master keeps the holds",
                       self.cordon(self.head1, self.host, code=REFUSED))
-        self.cordon(self.head2, self.host, code=REFUSED)
+        # The waiting node has seen the new master by then.
+        self.wait_until(lambda: re.search(
+            "is another SM, %s with priority 10: .* beside .* pid %d, which is STANDBY" %
+            ("0x%016x" % int(THEIR_GUID, 16), self.head1.process.pid),
+            self.cordon(self.head2, self.host, code=REFUSED)))
         self.assertIn("2 holds", self.store(self.head1, "export", self.path("now.db")))
         os.remove(self.path("now.db"))
 
