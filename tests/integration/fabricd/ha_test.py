@@ -25,6 +25,7 @@ etcd: {endpoints: [%s], lease: %ds, timeout: %ds, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
+JOIN = os.path.join(os.path.dirname(ibsim.__file__), "join.py")
 LEASE = 2
 TIMEOUT = 3  # The default.
 TAKEOVER = 5  # 3 s on a quiet machine.
@@ -46,10 +47,10 @@ class Shared(ibsim.Case):
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
 
-    def listed(self, node, what):
+    def listed(self, node, what, key=None):
         # A node that is not master says so first.
         text = node.ctl("get", what, "-o", "json")
-        return json.loads(text[text.index("{"):])[what]
+        return json.loads(text[text.index("{"):])[key or what]
 
     def held(self, node):
         return sorted(hold["target"]["name"] for hold in self.listed(node, "holds"))
@@ -132,6 +133,46 @@ class Nodes(Shared):
         self.wait_until(lambda: self.held(self.head2) == [], SECONDS)
         # The master alone has let it expire.
         self.assertFalse(self.head2.log.has("holds could not be stored", 0, 0))
+
+    def test_a_waiting_node_shows_verdicts_of_the_master(self):
+        self.bring_up(self.head1)
+        link = next(each for each in self.head1.ask("get", "links")["links"]
+                    if each["a"]["node_type"] != each["b"]["node_type"])
+        end = next(link[x] for x in "ab" if link[x]["node_type"] == "SWITCH")
+        port = "%s/%d" % (end["node_name"], end["number"])
+        self.assertEqual(self.head1.stop(), 0)
+        # One that the master has found before.
+        backup = self.path("backup.db")
+        self.store(self.head1, "export", backup)
+        database = sqlite3.connect(backup)
+        database.execute("INSERT INTO rows VALUES ('verdict', ?, ?)", (
+            " ".join("%s/%d" % (link[x]["node_guid"], link[x]["number"]) for x in "ab"),
+            b"stage=2 verdict=3 culprit=3 since=%d" % (time.time() * 1000)))
+        database.commit()
+        database.close()
+        self.store(self.head1, "import", backup, "--replace")
+        for name in ("head1", "head2"):
+            self.write(name + ".yaml", self.config().replace("telemetry: {enabled: false}\n", ""))
+        for node in (self.head1, self.head2):
+            node.start(fabric=FABRIC, more=("--clock-rate", "30"))
+            node.wait_for("subnet_up" if node is self.head1 else "mode=standby")
+
+        def verdicts(node):
+            text = node.ctl("get", "verdicts", "-o", "json", code=None)  # At first there are none.
+            listed = json.loads(text[text.index("{"):])["verdicts"] if "{" in text else []
+            return [(each["a_name"], each["b_name"], each["verdict"], each["stage"],
+                     each.get("acknowledged", {}).get("by"))
+                    for each in listed if each["verdict"] == "FLAPPING"]
+        self.wait_until(lambda: verdicts(self.head1))
+        self.assertIn(port, verdicts(self.head1)[0])
+        self.wait_until(lambda: verdicts(self.head2) == verdicts(self.head1), SECONDS)
+        self.head1.ctl("verdicts", "ack", port, "--reason", "test")
+        self.wait_until(lambda: verdicts(self.head1)[0][-1])
+        self.wait_until(lambda: verdicts(self.head2) == verdicts(self.head1), SECONDS)
+        text = self.head2.ctl("describe", "verdict", port, "-o", "json")
+        shown = json.loads(text[text.index("{"):])["verdict"]
+        self.assertTrue(shown["stale"])
+        self.assertFalse(self.head2.log.has("could not be stored", 0, 0))
 
     def test_nodes_that_are_not_configured_alike_are_a_problem(self):
         self.bring_up(self.head1)
@@ -296,6 +337,37 @@ class OneFabric(Shared, opensm_test.Recorded):
         fields = {field for _, _, changed in self.oracle.port_changes(self.path("trace2"))
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
+
+    def test_a_waiting_node_shows_groups_of_the_master(self):
+        host, mgid = "H-0002c90200000800", "ff12:401b:ffff::77"
+        # Of ibsim's first port.
+        guid = "%016x" % (int(host[2:], 16) + 1)
+        gid = "fe80::" + ":".join(guid[at:at + 4] for at in range(0, 16, 4))
+
+        def change(what):
+            lid = re.search(r"sm lid (\d+)", self.sim.run(host, "sminfo"))[1]
+            self.sim.run(host, sys.executable, JOIN, what, lid, gid, mgid)
+
+        def groups(node):
+            return [(group["mgid"], group["mlid"], sorted(
+                (member["gid"], member["node_name"]) for member in group.get("members", [])))
+                    for group in self.listed(node, "multicast", "groups")]
+
+        def listed():
+            return mgid in [group[0] for group in groups(self.head2)]
+        self.assertFalse(listed())
+        change("join")
+        self.wait_until(listed, SECONDS)
+        self.assertEqual(groups(self.head2), groups(self.head1))
+        self.assertIn("H-9", str(groups(self.head2)))
+        change("leave")
+        self.wait_until(lambda: not listed(), SECONDS)
+        self.assertEqual(groups(self.head2), groups(self.head1))
+        for what in ("services", "subscriptions"):
+            self.assertEqual(self.listed(self.head2, what), self.listed(self.head1, what))
+        # It stores nothing, and sends nothing.
+        self.assertFalse(self.head2.log.has("cannot be written", 0, 0))
+        self.assertEqual(self.oracle.sets(self.path("trace2")), [])
 
     def test_a_waiting_node_takes_over_while_etcd_hangs(self):
         self.etcds.signal(signal.SIGSTOP)
