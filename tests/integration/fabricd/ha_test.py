@@ -69,6 +69,13 @@ class Shared(ibsim.Case):
             self.assertLess(time.monotonic(), end, "not in time")
             time.sleep(0.1)
 
+    def holds_true(self, condition):
+        """False also while a node starts again, and cannot be reached for a moment."""
+        try:
+            return condition()
+        except AssertionError:
+            return False
+
     def nodes(self, node):
         return node.ask("get", "sm").get("sharing_nodes", [])
 
@@ -382,9 +389,8 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.cordon(self.head2, other, code=UNAVAILABLE)
         # What it has not heard of before is there again with etcd.
         self.etcds.signal(signal.SIGCONT)
-        self.wait_until(lambda: self.held(self.head2) == [self.host])
-        self.head2.wait_for("subnet_up")
-        self.cordon(self.head2, other)
+        self.wait_until(lambda: self.holds_true(lambda: self.held(self.head2) == [self.host]))
+        self.wait_until(lambda: self.holds_true(lambda: self.cordon(self.head2, other)))
 
     def test_a_master_steps_down_for_an_upgrade_and_comes_back(self):
         self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
