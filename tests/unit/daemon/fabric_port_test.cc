@@ -52,7 +52,7 @@ TEST(FabricPort, ASimulatedFabricStaysTheSame) {
 }
 
 // The port goes on without a user: the next one is not kept waiting, and gets nothing of before.
-TEST(FabricPort, AnAnswerThatComesBetweenTwoUsersReachesNobody) {
+TEST(FabricPort, AnAnswerThatComesBetweenTwoUsersIsDropped) {
   const auto port = *FabricPort::Open(kSmallFabric, SmMode::kManage);
   mad::OutgoingMad request;
   request.payload.resize(wire::kMadBytes);
