@@ -42,10 +42,11 @@ App::App(const config::Config& config, const RunOptions& run)
     : config_(config),
       accept_takeover_(run.accept_takeover),
       port_(run.port),
-      node_(
-          config_, kVersion, run.succession,
-          [this](auto job) { return state_->Post(std::move(job)); },
-          [this](auto changed) { commands_.inbox().PushLatest(std::move(changed)); }) {
+      node_(config_, kVersion, run.succession,
+            [this](auto job) { return state_->Post(std::move(job)); },
+            {.core = [this](auto changed) { commands_.inbox().PushLatest(std::move(changed)); },
+             .clients = [this](auto rows) { sa_keeper_->Replace({std::move(rows)}); },
+             .verdicts = [this](auto stored) { verdicts_->Follow(std::move(stored)); }}) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
@@ -250,8 +251,7 @@ void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
   state_->SetMaster(view->sm.state == wire::SmState::kMaster);
   node_.TellOthers(view->sm);
-  const bool waits = node_.other_master().has_value();
-  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view, waits)});
+  telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view, node_.waits())});
   api_.OnPublished(IsServing(*view));
 }
 

@@ -114,7 +114,9 @@ class App final : public Backend {
   absl::StatusOr<std::map<std::string, std::string>> MakeDumps() const override;
   std::string recordings() const override;
   absl::Status store_writable() const override { return state_->writable(); }
-  std::optional<OtherMaster> other_master() const override { return node_.other_master(); }
+  std::optional<OtherMaster> other_master() const override {
+    return node_.other_master(view()->sm);
+  }
   std::vector<SharingNode> sharing_nodes() const override { return node_.nodes(); }
   int64_t epoch() const override { return node_.epoch(); }
   sim::Control* sim_control() override { return port_->sim_control(); }

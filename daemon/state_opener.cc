@@ -16,6 +16,7 @@
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
 #include "daemon/settings/sa_files.h"
+#include "daemon/store/client_rows.h"
 #include "daemon/store/store_opening.h"
 #include "sa/import/client_import.h"
 #include "store/guid2lid.h"
@@ -134,7 +135,6 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto tables = shell::LoadTables(*rows);
   if (!tables.ok()) return tables.status();
   state.tables = *std::move(tables);
-  std::erase_if(*rows, [](const auto& row) { return shell::IsTableRow(row.first); });
   auto learned = LearnedWindow::Load(*store_);
   if (!learned.ok()) return learned.status();
   // What another manager of the same state has learned of the same fabric.
@@ -151,15 +151,13 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto takeover = sweep::LoadTakeover(*rows);
   if (!takeover.ok()) return takeover.status();
   state.core.takeover = *std::move(takeover);
-  std::erase_if(*rows, [](const auto& row) { return sweep::IsTakeoverRow(row.first); });
   auto partitions = OpenPartitions(config.partitions.file, *rows);
   if (!partitions.ok()) return partitions.status();
   state.core.partitions = *std::move(partitions);
-  std::erase_if(*rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
   auto verdicts = policy::LoadVerdicts(*rows);
   if (!verdicts.ok()) return verdicts.status();
   state.verdicts = *std::move(verdicts);
-  std::erase_if(*rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
+  std::erase_if(*rows, [](const auto& row) { return !IsClientRow(row.first); });
   if (rows->empty()) {
     auto imported = ImportClients(config);
     if (!imported.ok()) return imported.status();

@@ -260,6 +260,14 @@ absl::Status Access::CheckMode(const MethodRule& rule) const {
   const bool is_of_node = rule.method == "fabric.v1.AdminService/SetPriority";
   if (const auto master = other_master_ && !is_of_node ? other_master_() : std::nullopt) {
     std::map<std::string, std::string> metadata = {{"method", std::string(rule.method)}};
+    if (master->foreign)
+      return query::MakeError(
+          absl::StatusCode::kFailedPrecondition, "NOT_MASTER",
+          fmt::format("the master of the fabric is another SM, {} with priority {}: changes are "
+                      "refused until a fabricd is master. This node waits beside {}, which is "
+                      "STANDBY",
+                      master->foreign->guid, master->foreign->priority, master->name),
+          metadata);
     if (!master->endpoint.empty()) metadata.emplace("master_endpoint", master->endpoint);
     return query::MakeError(
         absl::StatusCode::kFailedPrecondition, "NOT_MASTER",

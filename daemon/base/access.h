@@ -97,7 +97,8 @@ class Access {
   //   kUnimplemented      METHOD_UNKNOWN: the table has no such method
   //   kFailedPrecondition ONLY_READS: in this mode fabricd changes nothing
   //                       NOT_MASTER: it waits beside the master, whose API is at the metadatum
-  //                       `master_endpoint`, where that is known
+  //                       `master_endpoint`, where that is known, and unless an SM is master that
+  //                       does not share the state
   // `begun`: of the caller's calls under way one is this one.
   absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.

@@ -83,6 +83,12 @@ void SaKeeper::PushView(sa::FabricChanged changed) {
   Wake(lock);
 }
 
+void SaKeeper::Replace(sa::StateReplaced replaced) {
+  MutexLock lock(mutex_);
+  replaced_ = std::move(replaced);
+  Wake(lock);
+}
+
 // False: it is to stop.
 bool SaKeeper::Wait(Instant deadline) {
   MutexLock lock(mutex_);
@@ -109,6 +115,7 @@ void SaKeeper::Run() {
       MutexLock lock(mutex_);
       if (written_) events.emplace_back(*std::exchange(written_, std::nullopt));
       if (view_) events.emplace_back(*std::exchange(view_, std::nullopt));
+      if (replaced_) events.emplace_back(*std::exchange(replaced_, std::nullopt));
       std::move(notes_.begin(), notes_.end(), std::back_inserter(events));
       notes_.clear();
     }

@@ -6,6 +6,7 @@
 //   rx threads ── notes (traps; answers to Reports) ──► keeper
 //       capacity 4,096: beyond that dropped and counted; a trap is repeated, a Report sent again
 //   sa-view ── latest view ──► keeper            capacity 1: a newer one replaces it
+//   store ── what another node has stored ──► keeper     the same
 //   keeper ── App's store worker ──► keeper      one write at a time; a full queue fails it
 //   keeper ── Published<ClientState> ──► sa pool
 //   keeper ── Inbox (latest) ──► core
@@ -55,6 +56,7 @@ class SaKeeper {
   [[nodiscard]] bool PushRequest(mad::IncomingMad&& request);
   void PushNote(sa::StateEvent note);
   void PushView(sa::FabricChanged changed);
+  void Replace(sa::StateReplaced replaced);
 
   // Never null.
   std::shared_ptr<const sa::ClientState> clients() const { return clients_.Get(); }
@@ -80,6 +82,7 @@ class SaKeeper {
   std::vector<sa::StateEvent> notes_ FABRICD_GUARDED_BY(mutex_);
   std::optional<sa::RowsWritten> written_ FABRICD_GUARDED_BY(mutex_);
   std::optional<sa::FabricChanged> view_ FABRICD_GUARDED_BY(mutex_);
+  std::optional<sa::StateReplaced> replaced_ FABRICD_GUARDED_BY(mutex_);
   Statistics statistics_ FABRICD_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -121,4 +121,20 @@ std::vector<SharingNode> SharingNodes(const std::vector<store::etcd::Node>& node
   return sharing;
 }
 
+OtherMaster FindMaster(const store::etcd::EpochOwner& owner, const std::vector<SharingNode>& nodes,
+                       const sweep::SmStatus& sm) {
+  OtherMaster other{owner.name, owner.endpoint};
+  const auto said = std::find_if(nodes.begin(), nodes.end(),
+                                 [&](const auto& node) { return node.name == owner.name; });
+  if (said == nodes.end() || said->state != wire::SmStateName(wire::SmState::kStandby))
+    return other;
+  for (const sweep::RemoteSm& remote : sm.remote) {
+    const bool shares_state = std::any_of(
+        nodes.begin(), nodes.end(), [&](const auto& node) { return node.sm_port == remote.guid; });
+    if (remote.state == wire::SmState::kMaster && !shares_state)
+      other.foreign = OtherMaster::Foreign{remote.guid, remote.priority};
+  }
+  return other;
+}
+
 }  // namespace fabricd::daemon

@@ -9,8 +9,11 @@
 
 #include "common/ids.h"
 #include "config/config.h"
+#include "daemon/base/other_master.h"
 #include "daemon/base/sharing_node.h"
+#include "store/etcd/epoch.h"
 #include "store/etcd/presence.h"
+#include "sweep/interface/view.h"
 
 namespace fabricd::daemon {
 
@@ -39,5 +42,10 @@ std::vector<std::string> DifferentKeys(const std::map<std::string, std::string>&
 // `instance`: this node.
 std::vector<SharingNode> SharingNodes(const std::vector<store::etcd::Node>& nodes,
                                       const std::string& instance);
+
+// Who manages, to this node that waits beside the owner of the epoch: by what the nodes say, and by
+// the SMs that this one has seen.
+OtherMaster FindMaster(const store::etcd::EpochOwner& owner, const std::vector<SharingNode>& nodes,
+                       const sweep::SmStatus& sm);
 
 }  // namespace fabricd::daemon

@@ -84,10 +84,10 @@ std::vector<SharingNode> SharedNode::nodes() const {
   return SharingNodes(shared_->nodes(), shared_->instance());
 }
 
-std::optional<OtherMaster> SharedNode::other_master() const {
+std::optional<OtherMaster> SharedNode::other_master(const sweep::SmStatus& sm) const {
   const auto owner = shared_ == nullptr ? std::nullopt : shared_->other_owner();
   if (!owner) return std::nullopt;
-  return OtherMaster{owner->name, owner->endpoint};
+  return FindMaster(*owner, nodes(), sm);
 }
 
 }  // namespace fabricd::daemon

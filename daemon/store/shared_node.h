@@ -62,7 +62,9 @@ class SharedNode {
   // WhyAgain() is asked soon.
   void StepDown() { steps_down_ = true; }
   std::vector<SharingNode> nodes() const;
-  std::optional<OtherMaster> other_master() const;
+  bool waits() const { return shared_ != nullptr && shared_->other_owner().has_value(); }
+  // Where it waits.
+  std::optional<OtherMaster> other_master(const sweep::SmStatus& sm) const;
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
 
  private:

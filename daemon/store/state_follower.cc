@@ -7,23 +7,26 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
+#include "daemon/store/client_rows.h"
 #include "policy/partition_state.h"
 
 namespace fabricd::daemon {
-namespace {
 
-absl::StatusOr<sweep::StoredStateChanged> Load(store::Store& store) {
+absl::StatusOr<StateFollower::Parts> StateFollower::Load(store::Store& store) {
   auto holds = store.LoadHolds();
   if (!holds.ok()) return holds.status();
-  const auto rows = store.LoadRows();
+  auto rows = store.LoadRows();
   if (!rows.ok()) return rows.status();
   auto partitions = policy::LoadPartitions(*rows);
   if (!partitions.ok()) return partitions.status();
-  return sweep::StoredStateChanged{
-      *std::move(holds), std::make_shared<const policy::PartitionState>(*std::move(partitions))};
+  auto verdicts = policy::LoadVerdicts(*rows);
+  if (!verdicts.ok()) return verdicts.status();
+  std::erase_if(*rows, [](const auto& row) { return !IsClientRow(row.first); });
+  return Parts{
+      {*std::move(holds), std::make_shared<const policy::PartitionState>(*std::move(partitions))},
+      *std::move(rows),
+      *std::move(verdicts)};
 }
-
-}  // namespace
 
 void StateFollower::Look(const store::etcd::SharedStore* shared) {
   const uint64_t refreshes = shared == nullptr ? 0 : shared->refreshes();
@@ -36,9 +39,14 @@ void StateFollower::Read(store::Store& store) {
   auto now = Load(store);
   if (!now.ok()) return spdlog::error("what the master has stored: {}", Message(now.status()));
   // The master writes much else.
-  if (given_ && given_->holds == now->holds && *given_->partitions == *now->partitions) return;
-  given_ = *now;
-  tell_(*std::move(now));
+  const bool is_core_new = !given_ || given_->core.holds != now->core.holds ||
+                           *given_->core.partitions != *now->core.partitions;
+  const bool are_clients_new = !given_ || given_->clients != now->clients;
+  const bool are_verdicts_new = !given_ || given_->verdicts != now->verdicts;
+  given_ = *std::move(now);
+  if (is_core_new) tell_.core(given_->core);
+  if (are_clients_new) tell_.clients(given_->clients);
+  if (are_verdicts_new) tell_.verdicts(given_->verdicts);
 }
 
 }  // namespace fabricd::daemon

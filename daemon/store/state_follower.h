@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // StateFollower: keeps what a waiting node shows of the shared state up to date (docs/HA.md, "The
-// waiting node"). After each write of the master it reads the local copy again, and gives the core
-// holds and partitions that differ from those before.
+// waiting node"). After each write of the master it reads the local copy again, and tells each part
+// what differs from before: the core of holds and partitions, Subnet Administration of what clients
+// have left, and who keeps verdicts.
 #pragma once
 
 #include <functional>
 #include <optional>
 
+#include "common/stored_row.h"
+#include "policy/verdict/verdict_rows.h"
 #include "store/etcd/etcd_store.h"
 #include "store/store.h"
 #include "sweep/interface/events.h"
@@ -17,7 +20,11 @@ class StateFollower {
  public:
   // Runs a job on the store's thread. False: it is not run.
   using Post = std::function<bool(std::function<void(store::Store&)>)>;
-  using Tell = std::function<void(sweep::StoredStateChanged)>;
+  struct Tell {
+    std::function<void(sweep::StoredStateChanged)> core;
+    std::function<void(StoredRows)> clients;  // Their rows alone.
+    std::function<void(policy::StoredVerdicts)> verdicts;
+  };
 
   // `tell` is called on the store's thread. The jobs use this.
   StateFollower(Post post, Tell tell) : post_(std::move(post)), tell_(std::move(tell)) {}
@@ -30,8 +37,15 @@ class StateFollower {
 
   const Post post_;
   const Tell tell_;
-  uint64_t seen_ = 0;                               // SharedStore::refreshes()
-  std::optional<sweep::StoredStateChanged> given_;  // Of the store's thread.
+  struct Parts {
+    sweep::StoredStateChanged core;
+    StoredRows clients;
+    policy::StoredVerdicts verdicts;
+  };
+  static absl::StatusOr<Parts> Load(store::Store& store);
+
+  uint64_t seen_ = 0;           // SharedStore::refreshes()
+  std::optional<Parts> given_;  // Of the store's thread.
 };
 
 }  // namespace fabricd::daemon

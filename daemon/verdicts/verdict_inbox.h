@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // VerdictInbox: the queue of the verdict thread: questions (at most kMaxQuestions; more are
-// refused), answers about holds, new options, and the result of a write. Any thread may push; only
+// refused), answers about holds, new options, what another node has stored (the newest), and the
+// result of a write. Any thread may push; only
 // the verdict thread calls Take().
 #pragma once
 
@@ -35,6 +36,7 @@ class VerdictInbox {
     std::vector<Question> questions;
     std::vector<HoldAnswer> holds;
     std::optional<VerdictOptions> options;
+    std::optional<policy::StoredVerdicts> stored;  // By the master that this node waits beside.
     std::optional<absl::Status> written;
   };
 
@@ -54,6 +56,11 @@ class VerdictInbox {
   void Push(VerdictOptions options) {
     MutexLock lock(mutex_);
     arrivals_.options = std::move(options);
+    Wake();
+  }
+  void Push(policy::StoredVerdicts stored) {
+    MutexLock lock(mutex_);
+    arrivals_.stored = std::move(stored);
     Wake();
   }
   void PushWritten(absl::Status status) {

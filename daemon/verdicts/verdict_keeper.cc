@@ -8,6 +8,7 @@
 
 #include "common/process_clock.h"
 #include "common/status.h"
+#include "daemon/verdicts/stored_view.h"
 #include "policy/intent_maker.h"
 #include "policy/target.h"
 #include "policy/verdict/why_text.h"
@@ -104,8 +105,17 @@ void VerdictKeeper::FindHosts(const std::shared_ptr<const fabric::FabricSnapshot
   hosts_of_ = snapshot;
 }
 
+void VerdictKeeper::Follow(policy::StoredVerdicts stored) {
+  stored_ = std::move(stored);
+  follows_ = true;
+}
+
 VerdictEffects VerdictKeeper::Assess(const VerdictInputs& inputs) {
   VerdictEffects effects;
+  if (follows_) {
+    effects.publish = view_ = ViewOfStored(*stored_, options_, inputs, view_->number + 1);
+    return effects;
+  }
   Restore(inputs.now, inputs.wall);
   if (!IsReady(inputs)) {
     if (view_->enabled) effects.publish = view_ = query::NoVerdicts();
@@ -318,6 +328,10 @@ void VerdictKeeper::MakeView(Assessed& assessed) {
 
 std::shared_ptr<const VerdictRecord> VerdictKeeper::Evaluate(PortRef port,
                                                              const VerdictInputs& inputs) {
+  if (follows_) {
+    const VerdictRecord* const known = view_->Find(port);
+    return known == nullptr ? nullptr : std::make_shared<const VerdictRecord>(*known);
+  }
   if (!IsReady(inputs)) return nullptr;
   const fabric::FabricSnapshot& snapshot = *inputs.telemetry->snapshot;
   FindHosts(inputs.telemetry->snapshot);

@@ -66,6 +66,9 @@ class VerdictKeeper {
   void SetOptions(VerdictOptions options, Instant now, policy::WallMs wall);
   const VerdictOptions& options() const { return options_; }
 
+  // What the owner of a shared state has stored, where this node waits beside it. From then on that
+  // is shown, and nothing is assessed or stored.
+  void Follow(policy::StoredVerdicts stored);
   VerdictEffects Assess(const VerdictInputs& inputs);
   void OnHoldAnswer(const policy::LinkKey& link, const absl::StatusOr<uint64_t>& hold, Instant now);
   // kNotFound: no link there. kFailedPrecondition: no bad verdict. An event tells of it.
@@ -100,6 +103,7 @@ class VerdictKeeper {
   const fabric::HostPatterns& patterns_;
   const fabric::NodeNameMap& names_;
   std::optional<policy::StoredVerdicts> stored_;  // Until the first assessment.
+  bool follows_ = false;
   policy::Assessor assessor_;
   policy::Responder responder_;
   bool was_standby_ = false;

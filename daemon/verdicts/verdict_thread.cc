@@ -55,6 +55,8 @@ void VerdictThread::Stop() {
 
 void VerdictThread::SetOptions(VerdictOptions options) { inbox_.Push(std::move(options)); }
 
+void VerdictThread::Follow(policy::StoredVerdicts stored) { inbox_.Push(std::move(stored)); }
+
 void VerdictThread::Do(VerdictCommand command, VerdictDone done) {
   Ask({std::move(command), std::move(done)});
 }
@@ -108,6 +110,11 @@ void VerdictThread::Handle(VerdictInbox::Arrivals& arrivals) {
   if (arrivals.options) {
     keeper_.SetOptions(*std::move(arrivals.options), now, WallOf(now));
     next_ = std::min(next_, now + keeper_.options().interval);
+  }
+  if (arrivals.stored) {
+    durable_ = policy::VerdictRows(*arrivals.stored);
+    keeper_.Follow(*std::move(arrivals.stored));
+    next_ = now;
   }
   for (const VerdictInbox::HoldAnswer& answer : arrivals.holds)
     keeper_.OnHoldAnswer(answer.link, answer.hold, now);

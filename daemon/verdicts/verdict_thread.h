@@ -52,6 +52,7 @@ class VerdictThread {
   // Any thread.
   std::shared_ptr<const query::VerdictView> view() const { return view_.Get(); }
   void SetOptions(VerdictOptions options);
+  void Follow(policy::StoredVerdicts stored);  // VerdictKeeper's.
   void Do(VerdictCommand command, VerdictDone done);
   void Evaluate(PortRef port, VerdictDone done);
 

@@ -35,21 +35,27 @@ mad::OutgoingMad AnswerTo(mad::Address from, std::vector<uint8_t> payload) {
 
 absl::StatusOr<std::unique_ptr<SaState>> SaState::Make(const StoredRows& rows, WallMs epoch) {
   std::unique_ptr<SaState> made(new SaState(epoch));
+  const absl::Status loaded = made->Load(rows);
+  if (!loaded.ok()) return loaded;
+  made->told_aliases_ = made->aliases_.Snapshot();
+  return made;
+}
+
+absl::Status SaState::Load(const StoredRows& rows) {
   // In the order of table names, so that a group comes before its members.
   for (const auto& [key, value] : rows) {
     absl::Status status;
     if (key.table == "service")
-      status = made->services_.Load(key, value);
+      status = services_.Load(key, value);
     else if (key.table == AliasTable::kTable)
-      status = made->aliases_.Load(key, value);
+      status = aliases_.Load(key, value);
     else if (key.table == "subscription")
-      status = made->subscriptions_.Load(key, value);
+      status = subscriptions_.Load(key, value);
     else
-      status = made->groups_.Load(key, value);
+      status = groups_.Load(key, value);
     if (!status.ok()) return status;
   }
-  made->told_aliases_ = made->aliases_.Snapshot();
-  return made;
+  return absl::OkStatus();
 }
 
 WallMs SaState::WallAt(Instant now) const {
@@ -334,9 +340,30 @@ void SaState::On(const mad::IncomingMad& mad, Instant) {
   }
 }
 
+// ---- another node's
+
+void SaState::On(const StateReplaced& replaced, Instant) {
+  follows_ = true;
+  auto made = Make(replaced.rows, epoch_);
+  if (!made.ok()) {
+    effects_.warnings.push_back(fmt::format("what the master has stored cannot be read: {}",
+                                            std::string(made.status().message())));
+    return;
+  }
+  services_ = std::move((*made)->services_);
+  groups_ = std::move((*made)->groups_);
+  aliases_ = std::move((*made)->aliases_);
+  subscriptions_ = std::move((*made)->subscriptions_);
+  next_ = {};
+  under_way_ = {};
+  retry_at_ = kNever;
+  published_ = nullptr;  // It is durable already.
+}
+
 // ---- time
 
 void SaState::On(TimePassed, Instant now) {
+  if (follows_) return;
   services_.Expire(WallAt(now), next_.rows);
   if (view_ == nullptr) return;
   std::vector<Guid> gone;
@@ -347,6 +374,7 @@ void SaState::On(TimePassed, Instant now) {
 }
 
 Instant SaState::NextDeadline() const {
+  if (follows_) return kNever;
   Instant next = retry_at_;
   for (const auto& [guid, until] : absent_) next = std::min(next, until);
   if (services_.next_expiry() != kForEver)

@@ -68,9 +68,15 @@ struct TrapCame {
   wire::Notice notice;
 };
 struct TimePassed {};
+// What the owner of a shared state has made durable, where this node waits beside it. It is shown
+// in place of everything before. From then on nothing changes by itself: the owner lets leases
+// expire.
+struct StateReplaced {
+  StoredRows rows;
+};
 // mad::IncomingMad: an answer to a Report, or its time-out.
-using StateEvent =
-    std::variant<ClientRequest, FabricChanged, RowsWritten, TrapCame, mad::IncomingMad, TimePassed>;
+using StateEvent = std::variant<ClientRequest, FabricChanged, RowsWritten, TrapCame,
+                                mad::IncomingMad, TimePassed, StateReplaced>;
 
 // ---- out
 
@@ -125,6 +131,7 @@ class SaState {
   };
 
   explicit SaState(WallMs epoch) : epoch_(epoch) {}
+  absl::Status Load(const StoredRows& rows);
 
   void On(ClientRequest request, Instant now);
   void On(FabricChanged changed, Instant now);
@@ -132,6 +139,7 @@ class SaState {
   void On(const TrapCame& trap, Instant now);
   void On(const mad::IncomingMad& mad, Instant now);
   void On(TimePassed, Instant now);
+  void On(const StateReplaced& replaced, Instant now);
 
   uint16_t Change(const wire::SaHeader& header, const Asker& requester,
                   const ClientRequest& request, Instant now, std::vector<uint8_t>& reply);
@@ -160,6 +168,7 @@ class SaState {
   Reporter reporter_;
 
   Batch next_, under_way_;
+  bool follows_ = false;       // StateReplaced has come.
   Instant retry_at_ = kNever;  // Of a write that failed.
   uint64_t last_write_ = 0, unanswered_ = 0;
   absl::flat_hash_map<Guid, Instant> absent_;  // Ports that keep what they have until then.

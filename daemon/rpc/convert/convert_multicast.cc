@@ -54,11 +54,11 @@ void AddTree(const query::ReadModel& model, const sa::SaView& view,
   }
 }
 
-void AddMember(const query::ReadModel& model, const sa::SaView& view, const sa::Member& member,
+void AddMember(const query::ReadModel& model, const sa::Member& member,
                const routing::MulticastTree* tree, pb::MulticastGroup* out) {
   pb::MulticastMember* added = out->add_members();
   added->set_gid(sa::AddressOf(member.gid));
-  added->set_node_name(NodeNameOf(model, view, member.gid));
+  added->set_node_name(NodeNameOf(model, member.gid));
   added->set_proxy(member.requester != member.gid);
   for (const auto& [bit, word] : {std::pair(sa::kJoinFull, "Full"), std::pair(sa::kJoinNon, "Non"),
                                   std::pair(sa::kJoinSendOnly, "SendOnlyNon"),
@@ -72,16 +72,13 @@ void AddMember(const query::ReadModel& model, const sa::SaView& view, const sa::
 
 }  // namespace
 
-std::string NodeNameOf(const query::ReadModel& model, const sa::SaView& view, Gid gid) {
-  const uint32_t number = view.ends().FindGuid(gid.guid());
-  if (number == sa::EndPorts::kNone) return "";
-  const NodeIndex node = view.ends()[number].ref.node;
-  // The view may be older than the names.
-  return node.value() < model.names->names.size() ? model.name(node) : "";
+std::string NodeNameOf(const query::ReadModel& model, Gid gid) {
+  const PortRef port = model.snapshot().FindPort(gid.guid());
+  return port.IsNone() ? "" : model.name(port.node);
 }
 
-void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Group& group,
-             bool with_tree, pb::MulticastGroup* out) {
+void ToProto(const query::ReadModel& model, const sa::SaView* view, const sa::Group& group,
+             pb::MulticastGroup* out) {
   const wire::McMemberRecord& record = group.record;
   out->set_mgid(sa::AddressOf(record.mgid));
   out->set_mlid(record.mlid.value());
@@ -91,9 +88,9 @@ void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Gr
   out->set_rate_gbps(fabric::GbpsOfRate(record.rate));
   out->set_sl(record.sl.value());
   out->set_permanent(group.permanent);
-  const routing::MulticastTree* tree = with_tree ? TreeOf(view, record.mlid) : nullptr;
-  for (const sa::Member& member : group.members) AddMember(model, view, member, tree, out);
-  if (tree != nullptr) AddTree(model, view, *tree, out);
+  const routing::MulticastTree* tree = view == nullptr ? nullptr : TreeOf(*view, record.mlid);
+  for (const sa::Member& member : group.members) AddMember(model, member, tree, out);
+  if (tree != nullptr) AddTree(model, *view, *tree, out);
 }
 
 }  // namespace fabricd::rpc

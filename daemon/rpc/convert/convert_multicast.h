@@ -12,9 +12,9 @@ namespace fabricd::rpc {
 namespace pb = ::fabric::v1;
 
 // Name of the node that has this GID; empty: nobody has.
-std::string NodeNameOf(const query::ReadModel& model, const sa::SaView& view, Gid gid);
-// `with_tree`: that of the view.
-void ToProto(const query::ReadModel& model, const sa::SaView& view, const sa::Group& group,
-             bool with_tree, pb::MulticastGroup* out);
+std::string NodeNameOf(const query::ReadModel& model, Gid gid);
+// With the tree that is in `view`; null: without one.
+void ToProto(const query::ReadModel& model, const sa::SaView* view, const sa::Group& group,
+             pb::MulticastGroup* out);
 
 }  // namespace fabricd::rpc

@@ -28,6 +28,15 @@ absl::StatusOr<SaReads> Read(daemon::Backend& backend) {
                   std::chrono::seconds(1));
 }
 
+// The same of what clients have left. A node that waits beside the master shows what that one has
+// stored; it has no view.
+absl::StatusOr<SaReads> ReadClients(daemon::Backend& backend) {
+  if (!backend.other_master()) return Read(backend);
+  SaReads reads = backend.sa();
+  reads.view = nullptr;
+  return reads;
+}
+
 // Which piece of a list is next.
 template <typename Response, typename List, typename Fill>
 NextPiece<Response> Pieces(std::shared_ptr<const List> list, size_t per_piece, Fill fill) {
@@ -175,8 +184,7 @@ std::string NameOf(const wire::ServiceRecord& record) {
   return name;
 }
 
-void Fill(const query::ReadModel& model, const sa::SaView& view, const sa::Service& service,
-          pb::ServiceRegistration* out) {
+void Fill(const query::ReadModel& model, const sa::Service& service, pb::ServiceRegistration* out) {
   out->set_id(fmt::format("0x{:016x}", service.record.service_id));
   out->set_gid(sa::AddressOf(service.record.service_gid));
   out->set_p_key(service.record.p_key.value());
@@ -184,14 +192,14 @@ void Fill(const query::ReadModel& model, const sa::SaView& view, const sa::Servi
   if (service.expires != sa::kForEver)
     out->set_expires_ms(static_cast<double>(service.expires + WallNowMs() - LeaseNowMs()));
   out->set_has_key(service.record.key != std::array<uint8_t, 16>{});
-  out->set_node_name(NodeNameOf(model, view, service.record.service_gid));
+  out->set_node_name(NodeNameOf(model, service.record.service_gid));
 }
 
-void Fill(const query::ReadModel& model, const sa::SaView& view,
-          const sa::Subscription& subscription, pb::Subscription* out) {
+void Fill(const query::ReadModel& model, const sa::Subscription& subscription,
+          pb::Subscription* out) {
   const wire::InformInfo& info = subscription.info;
   out->set_gid(sa::AddressOf(subscription.target.gid));
-  out->set_node_name(NodeNameOf(model, view, subscription.target.gid));
+  out->set_node_name(NodeNameOf(model, subscription.target.gid));
   out->set_number(subscription.number);
   out->set_qpn(subscription.target.qpn);
   out->set_trap_number(info.trap_number);
@@ -235,14 +243,14 @@ grpc::ServerWriteReactor<pb::ListServicesResponse>* SubnetAdminService::ListServ
   const auto prepare = [this, request = *request]() -> absl::StatusOr<Next> {
     auto model = models_.Ready();
     if (!model.ok()) return model.status();
-    auto reads = Read(backend_);
+    auto reads = ReadClients(backend_);
     if (!reads.ok()) return reads.status();
-    const auto fill = [model = *model, view = reads->view, request](
-                          const auto& service, pb::ListServicesResponse* piece) {
+    const auto fill = [model = *model, request](const auto& service,
+                                                pb::ListServicesResponse* piece) {
       const auto& names = request.names();
       if (names.empty() ||
           std::find(names.begin(), names.end(), NameOf(service->record)) != names.end())
-        Fill(*model, *view, *service, piece->add_services());
+        Fill(*model, *service, piece->add_services());
     };
     return Pieces<pb::ListServicesResponse>(reads->clients->services, kRecordsPerPiece, fill);
   };
@@ -255,11 +263,11 @@ grpc::ServerWriteReactor<pb::ListSubscriptionsResponse>* SubnetAdminService::Lis
   const auto prepare = [this]() -> absl::StatusOr<Next> {
     auto model = models_.Ready();
     if (!model.ok()) return model.status();
-    auto reads = Read(backend_);
+    auto reads = ReadClients(backend_);
     if (!reads.ok()) return reads.status();
-    const auto fill = [model = *model, view = reads->view](const sa::Subscription& subscription,
-                                                           pb::ListSubscriptionsResponse* piece) {
-      Fill(*model, *view, subscription, piece->add_subscriptions());
+    const auto fill = [model = *model](const sa::Subscription& subscription,
+                                       pb::ListSubscriptionsResponse* piece) {
+      Fill(*model, subscription, piece->add_subscriptions());
     };
     return Pieces<pb::ListSubscriptionsResponse>(reads->clients->subscriptions, kRecordsPerPiece,
                                                  fill);
@@ -273,12 +281,12 @@ grpc::ServerWriteReactor<pb::ListMulticastGroupsResponse>* SubnetAdminService::L
   const auto prepare = [this, request = *request]() -> absl::StatusOr<Next> {
     auto model = models_.Ready();
     if (!model.ok()) return model.status();
-    auto reads = Read(backend_);
+    auto reads = ReadClients(backend_);
     if (!reads.ok()) return reads.status();
     const auto fill = [model = *model, view = reads->view, request](
                           const auto& group, pb::ListMulticastGroupsResponse* piece) {
       if (IsNamed(request.names(), group->record))
-        ToProto(*model, *view, *group, request.trees(), piece->add_groups());
+        ToProto(*model, request.trees() ? view.get() : nullptr, *group, piece->add_groups());
     };
     return Pieces<pb::ListMulticastGroupsResponse>(reads->clients->groups, kGroupsPerPiece, fill);
   };

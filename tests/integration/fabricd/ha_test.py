@@ -25,6 +25,7 @@ etcd: {endpoints: [%s], lease: %ds, timeout: %ds, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
+JOIN = os.path.join(os.path.dirname(ibsim.__file__), "join.py")
 LEASE = 2
 TIMEOUT = 3  # The default.
 TAKEOVER = 5  # 3 s on a quiet machine.
@@ -46,20 +47,13 @@ class Shared(ibsim.Case):
     def cordon(self, node, host, code=0):
         return node.ctl("cordon", host, "--reason", "test", code=code)
 
-    def listed(self, node, what):
+    def listed(self, node, what, key=None):
         # A node that is not master says so first.
         text = node.ctl("get", what, "-o", "json")
-        return json.loads(text[text.index("{"):])[what]
+        return json.loads(text[text.index("{"):])[key or what]
 
     def held(self, node):
         return sorted(hold["target"]["name"] for hold in self.listed(node, "holds"))
-
-    def answers_held(self, node):
-        # One that starts again within its process does not answer meanwhile.
-        try:
-            return self.held(node)
-        except AssertionError:
-            return None
 
     def lids_of(self, node):
         return {end["guid"]: end["lid"] for each in node.ask("get", "nodes")["nodes"]
@@ -74,6 +68,13 @@ class Shared(ibsim.Case):
         while not condition():
             self.assertLess(time.monotonic(), end, "not in time")
             time.sleep(0.1)
+
+    def holds_true(self, condition):
+        """False also while a node starts again, and cannot be reached for a moment."""
+        try:
+            return condition()
+        except AssertionError:
+            return False
 
     def nodes(self, node):
         return node.ask("get", "sm").get("sharing_nodes", [])
@@ -139,6 +140,46 @@ class Nodes(Shared):
         self.wait_until(lambda: self.held(self.head2) == [], SECONDS)
         # The master alone has let it expire.
         self.assertFalse(self.head2.log.has("holds could not be stored", 0, 0))
+
+    def test_a_waiting_node_shows_verdicts_of_the_master(self):
+        self.bring_up(self.head1)
+        link = next(each for each in self.head1.ask("get", "links")["links"]
+                    if each["a"]["node_type"] != each["b"]["node_type"])
+        end = next(link[x] for x in "ab" if link[x]["node_type"] == "SWITCH")
+        port = "%s/%d" % (end["node_name"], end["number"])
+        self.assertEqual(self.head1.stop(), 0)
+        # One that the master has found before.
+        backup = self.path("backup.db")
+        self.store(self.head1, "export", backup)
+        database = sqlite3.connect(backup)
+        database.execute("INSERT INTO rows VALUES ('verdict', ?, ?)", (
+            " ".join("%s/%d" % (link[x]["node_guid"], link[x]["number"]) for x in "ab"),
+            b"stage=2 verdict=3 culprit=3 since=%d" % (time.time() * 1000)))
+        database.commit()
+        database.close()
+        self.store(self.head1, "import", backup, "--replace")
+        for name in ("head1", "head2"):
+            self.write(name + ".yaml", self.config().replace("telemetry: {enabled: false}\n", ""))
+        for node in (self.head1, self.head2):
+            node.start(fabric=FABRIC, more=("--clock-rate", "30"))
+            node.wait_for("subnet_up" if node is self.head1 else "mode=standby")
+
+        def verdicts(node):
+            text = node.ctl("get", "verdicts", "-o", "json", code=None)  # At first there are none.
+            listed = json.loads(text[text.index("{"):])["verdicts"] if "{" in text else []
+            return [(each["a_name"], each["b_name"], each["verdict"], each["stage"],
+                     each.get("acknowledged", {}).get("by"))
+                    for each in listed if each["verdict"] == "FLAPPING"]
+        self.wait_until(lambda: verdicts(self.head1))
+        self.assertIn(port, verdicts(self.head1)[0])
+        self.wait_until(lambda: verdicts(self.head2) == verdicts(self.head1), SECONDS)
+        self.head1.ctl("verdicts", "ack", port, "--reason", "test")
+        self.wait_until(lambda: verdicts(self.head1)[0][-1])
+        self.wait_until(lambda: verdicts(self.head2) == verdicts(self.head1), SECONDS)
+        text = self.head2.ctl("describe", "verdict", port, "-o", "json")
+        shown = json.loads(text[text.index("{"):])["verdict"]
+        self.assertTrue(shown["stale"])
+        self.assertFalse(self.head2.log.has("could not be stored", 0, 0))
 
     def test_nodes_that_are_not_configured_alike_are_a_problem(self):
         self.bring_up(self.head1)
@@ -370,6 +411,37 @@ class OneFabric(Shared, opensm_test.Recorded):
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
 
+    def test_a_waiting_node_shows_groups_of_the_master(self):
+        host, mgid = "H-0002c90200000800", "ff12:401b:ffff::77"
+        # Of ibsim's first port.
+        guid = "%016x" % (int(host[2:], 16) + 1)
+        gid = "fe80::" + ":".join(guid[at:at + 4] for at in range(0, 16, 4))
+
+        def change(what):
+            lid = re.search(r"sm lid (\d+)", self.sim.run(host, "sminfo"))[1]
+            self.sim.run(host, sys.executable, JOIN, what, lid, gid, mgid)
+
+        def groups(node):
+            return [(group["mgid"], group["mlid"], sorted(
+                (member["gid"], member["node_name"]) for member in group.get("members", [])))
+                    for group in self.listed(node, "multicast", "groups")]
+
+        def listed():
+            return mgid in [group[0] for group in groups(self.head2)]
+        self.assertFalse(listed())
+        change("join")
+        self.wait_until(listed, SECONDS)
+        self.assertEqual(groups(self.head2), groups(self.head1))
+        self.assertIn("H-9", str(groups(self.head2)))
+        change("leave")
+        self.wait_until(lambda: not listed(), SECONDS)
+        self.assertEqual(groups(self.head2), groups(self.head1))
+        for what in ("services", "subscriptions"):
+            self.assertEqual(self.listed(self.head2, what), self.listed(self.head1, what))
+        # It stores nothing, and sends nothing.
+        self.assertFalse(self.head2.log.has("cannot be written", 0, 0))
+        self.assertEqual(self.oracle.sets(self.path("trace2")), [])
+
     def test_a_waiting_node_takes_over_while_etcd_hangs(self):
         self.etcds.signal(signal.SIGSTOP)
         self.head1.kill()
@@ -383,9 +455,8 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.cordon(self.head2, other, code=UNAVAILABLE)
         # What it has not heard of before is there again with etcd.
         self.etcds.signal(signal.SIGCONT)
-        self.wait_until(lambda: self.answers_held(self.head2) == [self.host])
-        self.head2.wait_for("subnet_up")
-        self.cordon(self.head2, other)
+        self.wait_until(lambda: self.holds_true(lambda: self.held(self.head2) == [self.host]))
+        self.wait_until(lambda: self.holds_true(lambda: self.cordon(self.head2, other)))
 
     def test_a_master_steps_down_for_an_upgrade_and_comes_back(self):
         self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
@@ -503,7 +574,11 @@ class BesideOpenSm(Shared, opensm_test.Recorded):
         self.assertEqual(self.sminfo(self.before[THEIR_GUID[2:]]), (THEIR_GUID, "MASTER"))
         self.assertIn("this SM is STANDBY: the master keeps the holds",
                       self.cordon(self.head1, self.host, code=REFUSED))
-        self.cordon(self.head2, self.host, code=REFUSED)
+        # The waiting node has seen the new master by then.
+        self.wait_until(lambda: re.search(
+            "is another SM, %s with priority 10: .* beside .* pid %d, which is STANDBY" %
+            ("0x%016x" % int(THEIR_GUID, 16), self.head1.process.pid),
+            self.cordon(self.head2, self.host, code=REFUSED)))
         self.assertIn("2 holds", self.store(self.head1, "export", self.path("now.db")))
         os.remove(self.path("now.db"))
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/fabric_port.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <variant>
+
 #include <gtest/gtest.h>
 
 #include "common/status.h"
@@ -44,6 +49,35 @@ TEST(FabricPort, ASimulatedFabricStaysTheSame) {
   ASSERT_TRUE(second.Start([](std::span<mad::Incoming>) {}).ok());
   EXPECT_EQ(control->ListNodes().size(), nodes);
   EXPECT_EQ(second.local_port().port_guid, first.local_port().port_guid);
+}
+
+// The port goes on without a user: the next one is not kept waiting, and gets nothing of before.
+TEST(FabricPort, AnAnswerThatComesBetweenTwoUsersIsDropped) {
+  const auto port = *FabricPort::Open(kSmallFabric, SmMode::kManage);
+  mad::OutgoingMad request;
+  request.payload.resize(wire::kMadBytes);
+  request.payload[3] = static_cast<uint8_t>(wire::Method::kGet);
+  request.timeout = std::chrono::milliseconds(10);  // Nobody answers it.
+  mad::Transport& first = port->Use(SmMode::kManage);
+  ASSERT_TRUE(first.Start([](std::span<mad::Incoming>) {}).ok());
+  first.Stop();
+  ASSERT_TRUE(first.Send(request).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  std::atomic<int> arrived = 0;
+  mad::Transport& second = port->Use(SmMode::kManage);
+  ASSERT_TRUE(second
+                  .Start([&](std::span<mad::Incoming> burst) {
+                    for (const mad::Incoming& each : burst)
+                      arrived += std::holds_alternative<mad::IncomingMad>(each);
+                  })
+                  .ok());
+  ASSERT_TRUE(second.Send(request).ok());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (arrived == 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  second.Stop();
+  EXPECT_EQ(arrived, 1) << "its own";
 }
 
 }  // namespace

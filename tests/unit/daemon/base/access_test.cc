@@ -65,6 +65,14 @@ TEST(AccessRules, AReadingModeRefusesWrites) {
             "ONLY_READS");
   master.endpoint = "";
   EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(refused()).metadata().count("master_endpoint"), 0u);
+  // The owner of the state changes nothing either.
+  master = {"head1 pid 7", "head1:7471", daemon::OtherMaster::Foreign{Guid(0x2c90200000401), 10}};
+  EXPECT_EQ(refused().error_message(),
+            "the master of the fabric is another SM, 0x0002c90200000401 with priority 10: changes "
+            "are refused until a fabricd is master. This node waits beside head1 pid 7, which is "
+            "STANDBY");
+  EXPECT_EQ(ReasonOf(refused()), "NOT_MASTER");
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(refused()).metadata().count("master_endpoint"), 0u);
 }
 
 TEST(AccessRules, EachClientHasItsOwnLimits) {

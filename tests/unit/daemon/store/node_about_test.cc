@@ -53,5 +53,31 @@ TEST(ConfigDigests, AreOfTheContentOfFilesAndNotOfTheirPlace) {
   EXPECT_THAT(DifferentKeys(ConfigDigests(a), ConfigDigests(b)), ElementsAre("partitions.file"));
 }
 
+TEST(FindMaster, NamesAnSmThatSharesNoStateWhereTheOwnerIsStandbyBesideIt) {
+  const store::etcd::EpochOwner owner{"head1 pid 7", "head1:7471"};
+  std::vector<SharingNode> nodes = {
+      {.name = "head1 pid 7", .state = "STANDBY", .sm_port = Guid(1)},
+      {.name = "head2 pid 8", .state = "WAITING", .sm_port = Guid(2), .is_this = true}};
+  sweep::SmStatus sm;
+  sm.remote = {{.guid = Guid(1), .priority = 5, .state = wire::SmState::kStandby},
+               {.guid = Guid(9), .priority = 10, .state = wire::SmState::kMaster}};
+  const auto foreign = [&] { return FindMaster(owner, nodes, sm).foreign; };
+  ASSERT_TRUE(foreign().has_value());
+  EXPECT_EQ(std::pair(foreign()->guid, foreign()->priority), std::pair(Guid(9), uint8_t{10}));
+  EXPECT_EQ(FindMaster(owner, nodes, sm).endpoint, "head1:7471");
+  // It has ended, and what this node has seen is old.
+  nodes[0].state = "MASTER";
+  EXPECT_FALSE(foreign());
+  nodes[0].state = "STANDBY";
+  sm.remote[1].state = wire::SmState::kStandby;
+  EXPECT_FALSE(foreign());
+  // The mastership moves among the nodes.
+  sm.remote[0].state = wire::SmState::kMaster;
+  EXPECT_FALSE(foreign());
+  nodes.clear();  // They say nothing yet.
+  sm.remote[1].state = wire::SmState::kMaster;
+  EXPECT_FALSE(foreign());
+}
+
 }  // namespace
 }  // namespace fabricd::daemon

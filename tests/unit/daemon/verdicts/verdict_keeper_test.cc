@@ -81,6 +81,42 @@ TEST_F(VerdictKeeperTest, CountersThatWereNotReadYetAreNoBlackout) {
               ElementsAre(Field(&policy::CommonFinding::cause, policy::CommonCause::kBlackout)));
 }
 
+TEST_F(VerdictKeeperTest, BesideTheMasterItsStoredVerdictsAreShown) {
+  fabric_.Flap(1);
+  Carry(Assess());
+  Assess();
+  VerdictEffects remarked;
+  ASSERT_TRUE(
+      Do({VerdictCommand::Kind::kAcknowledge, fabric_.Leaf(2), "ops", "seen", {}}, remarked).ok());
+  const StoredRows rows = keeper_->Rows(fabric_.now, VerdictFabric::kWall);
+  const auto stored = policy::LoadVerdicts(rows);
+  ASSERT_TRUE(stored.ok());
+  // A node that polls nothing.
+  Make();
+  fabric_.counters.view = telemetry::TelemetryView();
+  fabric_.view->sm.state = wire::SmState::kNotActive;
+  keeper_->Follow(*stored);
+  const VerdictEffects effects = Assess();
+  EXPECT_TRUE(view_->enabled);
+  const query::VerdictRecord* record = view_->Find(fabric_.Leaf(2));
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(query::VerdictOf(*record), Verdict::kFlapping);
+  EXPECT_EQ(record->a, fabric_.Host(1)) << "of a host's link, the host";
+  EXPECT_EQ(record->response.hold, 1u);
+  EXPECT_EQ(record->response.acknowledged->by, "ops");
+  EXPECT_FALSE(record->standing.is_known);
+  EXPECT_EQ(view_->counts[static_cast<size_t>(Verdict::kFlapping)], 1u);
+  EXPECT_EQ(view_->in_effect, 1u);
+  EXPECT_THAT(effects.events, IsEmpty());
+  EXPECT_THAT(effects.create, IsEmpty());
+  EXPECT_EQ(keeper_->Rows(fabric_.now, VerdictFabric::kWall), rows) << "it stores nothing";
+  ASSERT_NE(keeper_->Evaluate(fabric_.Host(1), fabric_.Inputs()), nullptr);
+  EXPECT_EQ(keeper_->Evaluate(fabric_.Host(2), fabric_.Inputs()), nullptr);
+  keeper_->Follow({});
+  Assess();
+  EXPECT_THAT(view_->records, IsEmpty());
+}
+
 TEST_F(VerdictKeeperTest, ABadLinkIsShownAndCordonedAtItsHost) {
   fabric_.Flap(1);
   const VerdictEffects effects = Assess();

@@ -101,6 +101,36 @@ TEST_F(StateTest, ARestartKeepsAllState) {
   EXPECT_THAT(shell.TakeReports(true), IsEmpty()) << "nothing has come or gone";
 }
 
+// Beside the owner of a shared state.
+TEST_F(StateTest, TheStateOfAnotherNodeIsShownAndNothingChangesByItself) {
+  shell.Set(Service(kHost, 7), kId | kServiceGid | kServicePKey | kLease, LidOf(kHost));
+  Join(kHost, kMgid);
+  Subscribe(kHost, 66);
+  const StoredRows rows = std::exchange(shell.rows, {});
+  const ClientState before = *shell.clients;
+  const fabric::MulticastGroups trees = *shell.groups;
+  shell.Restart();
+  EXPECT_THAT(MembersOf(kMgid), IsEmpty());
+  const int writes = shell.writes;
+  shell.Step(StateReplaced{rows});
+  EXPECT_THAT(MembersOf(kMgid), SizeIs(1));
+  EXPECT_THAT(*shell.clients->services, SizeIs(1));
+  EXPECT_EQ(*shell.clients->subscriptions, *before.subscriptions);
+  EXPECT_EQ(*shell.groups, trees);
+  // The owner lets the lease expire, and says so.
+  shell.Pass(std::chrono::hours(1));
+  shell.Step(TimePassed{});
+  EXPECT_THAT(*shell.clients->services, SizeIs(1));
+  EXPECT_EQ(shell.writes, writes);
+  shell.Step(StateReplaced{{{{"service", "damaged"}, "x"}}});
+  EXPECT_THAT(*shell.clients->services, SizeIs(1)) << "better old than none";
+  shell.Step(StateReplaced{});
+  EXPECT_THAT(*shell.clients->services, IsEmpty());
+  EXPECT_THAT(MembersOf(kMgid), IsEmpty());
+  EXPECT_EQ(shell.writes, writes);
+  EXPECT_THAT(shell.TakeReports(true), IsEmpty());
+}
+
 TEST_F(StateTest, NothingIsAnsweredOrShownBeforeItIsDurable) {
   shell.disk_waits = true;
   const Reply none = shell.Set(Membership(kHost, kMgid), kCreateMask, LidOf(kHost));

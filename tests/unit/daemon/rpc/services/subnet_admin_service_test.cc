@@ -145,6 +145,37 @@ TEST_F(SubnetAdminTest, ListsServicesAndSubscriptionsOfClients) {
   }
 }
 
+// It has no view of its own to answer clients from.
+TEST_F(SubnetAdminTest, ANodeThatWaitsListsTheStateOfTheMaster) {
+  backend_.sa_reads.view = nullptr;
+  pb::ListServicesResponse services;
+  const auto list = [&] {
+    services.Clear();
+    return Collect(&SubnetAdminStub::ListServices, pb::ListServicesRequest(), &services);
+  };
+  EXPECT_EQ(ReasonOf(list()), "NOT_READY");
+  backend_.other = daemon::OtherMaster{"head1 pid 7", "head1:7471"};
+  ASSERT_TRUE(list().ok());
+  ASSERT_EQ(services.services_size(), 1);
+  EXPECT_EQ(services.services(0).node_name(), "node2 mlx5_0");
+  pb::ListSubscriptionsResponse subscriptions;
+  ASSERT_TRUE(
+      Collect(&SubnetAdminStub::ListSubscriptions, pb::ListSubscriptionsRequest(), &subscriptions)
+          .ok());
+  EXPECT_EQ(subscriptions.subscriptions_size(), 1);
+  pb::ListMulticastGroupsRequest request;
+  request.set_trees(true);
+  pb::ListMulticastGroupsResponse groups;
+  ASSERT_TRUE(Collect(&SubnetAdminStub::ListMulticastGroups, request, &groups).ok());
+  ASSERT_EQ(groups.groups_size(), 1);
+  EXPECT_EQ(groups.groups(0).members(0).node_name(), "node1 mlx5_0");
+  EXPECT_THAT(groups.groups(0).tree(), IsEmpty()) << "the master has made it";
+  pb::ListRecordsRequest records;
+  records.set_type("node");
+  pb::ListRecordsResponse answered;
+  EXPECT_EQ(ReasonOf(Collect(&SubnetAdminStub::ListRecords, records, &answered)), "NOT_READY");
+}
+
 TEST_F(SubnetAdminTest, ShowsTheTreeOfAGroup) {
   auto tree = std::make_shared<routing::MulticastTree>();
   tree->mlid = Lid(0xC000);
