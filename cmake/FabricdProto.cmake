@@ -4,6 +4,12 @@
 # Generated code keeps its own, looser warnings: it is not ours to fix.
 find_program(FABRICD_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
+function(fabricd_generated_flags name)
+  if(FABRICD_SANITIZE)
+    target_compile_options(${name} PRIVATE -fsanitize=${FABRICD_SANITIZE})
+  endif()
+endfunction()
+
 # Generated files are joined in compilations of several each. They define two names of the same kind
 # in every file; a macro gives each file its own. What uses these names in protobuf's headers is
 # precompiled, hence read before.
@@ -11,8 +17,16 @@ function(fabricd_join_generated_sources name)
   if(NOT FABRICD_PRECOMPILE)
     return()
   endif()
-  target_precompile_headers(${name} PRIVATE <google/protobuf/generated_message_reflection.h>
-                            <google/protobuf/reflection_ops.h> <google/protobuf/wire_format.h>)
+  if(NOT TARGET fabricd_proto_headers)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled/proto_headers.cc CONTENT "")
+    add_library(fabricd_proto_headers OBJECT ${CMAKE_BINARY_DIR}/precompiled/proto_headers.cc)
+    target_link_libraries(fabricd_proto_headers PRIVATE protobuf::libprotobuf)
+    fabricd_generated_flags(fabricd_proto_headers)
+    target_precompile_headers(
+      fabricd_proto_headers PRIVATE <google/protobuf/generated_message_reflection.h>
+      <google/protobuf/reflection_ops.h> <google/protobuf/wire_format.h>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM fabricd_proto_headers)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12
                         UNITY_BUILD_UNIQUE_ID FABRICD_FILE UNITY_BUILD_CODE_BEFORE_INCLUDE
 "#define FABRICD_JOIN_(a, b) a##b
@@ -59,7 +73,5 @@ function(fabricd_proto_library name)
   if(arg_GRPC)
     target_link_libraries(fabricd_${name} PUBLIC PkgConfig::GRPCPP)
   endif()
-  if(FABRICD_SANITIZE)
-    target_compile_options(fabricd_${name} PRIVATE -fsanitize=${FABRICD_SANITIZE})
-  endif()
+  fabricd_generated_flags(fabricd_${name})
 endfunction()

@@ -85,6 +85,11 @@ struct std::hash<fabricd::NodeIndex> {
   size_t operator()(fabricd::NodeIndex id) const { return std::hash<uint32_t>{}(id.value()); }
 };
 
+// libfmt has it compiled, but fmt 9 does not say so: each file that formats an identifier would
+// compile it again, two seconds with -O2.
+extern template void fmt::detail::vformat_to<char>(fmt::detail::buffer<char>&, fmt::string_view,
+                                                   fmt::format_args, fmt::detail::locale_ref);
+
 template <>
 struct fmt::formatter<fabricd::Guid> : fmt::formatter<std::string_view> {
   auto format(fabricd::Guid id, format_context& ctx) const {

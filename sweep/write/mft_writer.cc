@@ -15,7 +15,7 @@ using routing::MulticastBlock;
 using routing::MulticastPlace;
 using wire::MulticastForwardingTable;
 
-constexpr unsigned kEntries = MulticastForwardingTable::kEntries;
+constexpr unsigned kBlockLids = MulticastForwardingTable::kEntries;
 constexpr unsigned kFirst = fabric::kFirstMulticastLid.value();
 
 bool HasTop(const fabric::Node& node) {
@@ -23,7 +23,7 @@ bool HasTop(const fabric::Node& node) {
 }
 
 unsigned BlocksOf(const fabric::Node& node) {
-  return node.switch_info ? (node.switch_info->multicast_fdb_cap + kEntries - 1) / kEntries : 0;
+  return node.switch_info ? (node.switch_info->multicast_fdb_cap + kBlockLids - 1) / kBlockLids : 0;
 }
 
 uint8_t PositionsOf(const fabric::Node& node) {
@@ -64,7 +64,7 @@ void MftWriter::ListReadsOf(const fabric::Node& node) {
   const AppliedMft& applied = ground_.devices.applied().Mft(node.index);
   const uint16_t top = node.switch_info->multicast_fdb_top;
   unsigned end = 1;
-  if (HasTop(node) && top != 0) end = top < kFirst ? 0 : (top - kFirst) / kEntries + 1;
+  if (HasTop(node) && top != 0) end = top < kFirst ? 0 : (top - kFirst) / kBlockLids + 1;
   end = std::min(std::max<unsigned>(end, ground_.desired.multicast_blocks), BlocksOf(node));
   for (uint16_t block = 0; block < end; ++block)
     for (uint8_t position = 0; position < PositionsOf(node); ++position)

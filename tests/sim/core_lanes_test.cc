@@ -13,7 +13,7 @@ namespace {
 
 using testing::IsEmpty;
 
-std::shared_ptr<const fabric::FabricSnapshot> Make(const std::string& spec) {
+std::shared_ptr<const fabric::FabricSnapshot> MakeTorus(const std::string& spec) {
   auto made = sim::Generate(spec);
   EXPECT_TRUE(made.ok()) << made.status();
   return *made;
@@ -75,7 +75,7 @@ class LanesOnATorus : public testing::TestWithParam<bool> {};
 TEST_P(LanesOnATorus, AreProgrammedOnceAndCannotDeadlock) {
   sim::SimOptions devices;
   devices.device.optimized_sl_to_vl = GetParam();
-  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"), devices);
+  sim::Simulation harness(*MakeTorus("torus:dims=5x5,hosts=1"), devices);
   const size_t sm = harness.Add(Lanes(8));
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Switches, LanesOnATorus, testing::Bool(), [](const auto
 
 // The checker finds the credit loops that the service levels prevent.
 TEST(Lanes, TheCheckerFindsCreditLoopsWithoutServiceLevels) {
-  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
+  sim::Simulation harness(*MakeTorus("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(8));
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
@@ -124,7 +124,7 @@ TEST(Lanes, TheCheckerFindsCreditLoopsWithoutServiceLevels) {
 TEST(Lanes, AreNoMoreThanTheVlsOfTheSwitches) {
   sim::SimOptions devices;
   devices.device.vl_cap = 1;  // VL0 alone.
-  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"), devices);
+  sim::Simulation harness(*MakeTorus("torus:dims=5x5,hosts=1"), devices);
   const size_t sm = harness.Add(Lanes(8));
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
@@ -135,7 +135,7 @@ TEST(Lanes, AreNoMoreThanTheVlsOfTheSwitches) {
 
 // The plan does not need the tables, but a client requests them.
 TEST(Lanes, TablesAreReadOnRequest) {
-  sim::Simulation harness(*Make("torus:dims=3x3,hosts=1"));
+  sim::Simulation harness(*MakeTorus("torus:dims=3x3,hosts=1"));
   const size_t sm = harness.Add(Lanes(1));
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
@@ -176,7 +176,7 @@ TEST(Lanes, TablesAreReadOnRequest) {
 }
 
 TEST(Lanes, AreNotProgrammedWhenOneSuffices) {
-  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
+  sim::Simulation harness(*MakeTorus("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(1));
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
@@ -188,7 +188,7 @@ TEST(Lanes, AreNotProgrammedWhenOneSuffices) {
 
 // A restarted switch has lost its mappings, although they were confirmed before.
 TEST(Lanes, AreProgrammedAgainAfterARestartOfASwitch) {
-  sim::Simulation harness(*Make("torus:dims=5x5,hosts=1"));
+  sim::Simulation harness(*MakeTorus("torus:dims=5x5,hosts=1"));
   const size_t sm = harness.Add(Lanes(8));
   harness.Start(sm);
   ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));

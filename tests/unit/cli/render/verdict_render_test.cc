@@ -8,7 +8,7 @@
 namespace fabricd::cli::testing {
 namespace {
 
-constexpr int64_t kNowMs = 1'700'000'000'000;
+constexpr int64_t kShownMs = 1'700'000'000'000;
 
 pb::ListVerdictsResponse SampleVerdicts() {
   return FromText<pb::ListVerdictsResponse>(R"(
@@ -47,23 +47,23 @@ pb::ListVerdictsResponse Healthy() {
 TEST(VerdictRenderTest, Tables) {
   const auto verdicts = SampleVerdicts();
   ExpectGolden("verdicts", VerdictNotes(verdicts) +
-                               VerdictTable(verdicts, false, kNowMs).Render({}) + "\n" +
-                               VerdictTable(verdicts, true, kNowMs).Render({}));
+                               VerdictTable(verdicts, false, kShownMs).Render({}) + "\n" +
+                               VerdictTable(verdicts, true, kShownMs).Render({}));
 }
 
 TEST(VerdictRenderTest, DescribesAVerdict) {
   pb::GetVerdictResponse response;
   *response.mutable_verdict() = SampleVerdicts().verdicts(0);
   pb::Verdict& verdict = *response.mutable_verdict();
-  verdict.mutable_acknowledged()->mutable_time()->set_seconds(kNowMs / 1000 - 300);
+  verdict.mutable_acknowledged()->mutable_time()->set_seconds(kShownMs / 1000 - 300);
   *verdict.mutable_overruled() = verdict.acknowledged();
-  verdict.mutable_overruled()->mutable_until()->set_seconds(kNowMs / 1000 + 3600);
+  verdict.mutable_overruled()->mutable_until()->set_seconds(kShownMs / 1000 + 3600);
   *verdict.mutable_common_cause() = SampleVerdicts().common_causes(0);
   *verdict.mutable_root() = verdict.b();
   response.set_text("NOISY_PHY  the text of the daemon\n");
-  const std::string with_text = DescribeVerdict(response, kNowMs);
+  const std::string with_text = DescribeVerdict(response, kShownMs);
   response.clear_text();
-  ExpectGolden("describe_verdict", with_text + "\n" + DescribeVerdict(response, kNowMs));
+  ExpectGolden("describe_verdict", with_text + "\n" + DescribeVerdict(response, kShownMs));
 }
 
 TEST(VerdictRenderTest, CongestionIsATree) {

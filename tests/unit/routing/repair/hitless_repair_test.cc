@@ -20,7 +20,7 @@ namespace {
 using namespace fabricd::testing;  // NOLINT: the test's own helpers.
 using fabric::Intent;
 
-RoutingOptions Only(const std::string& engine) {
+RoutingOptions OneThread(const std::string& engine) {
   RoutingOptions options;
   options.chain = {engine};
   options.threads = 1;
@@ -67,7 +67,7 @@ std::shared_ptr<const RouteState> Answer(const TestFabric& fabric, const Intent&
 }
 
 TEST(HitlessRepair, ThreeLostCablesOfATorusInterruptNoPair) {
-  const RoutingOptions options = Only("layered");
+  const RoutingOptions options = OneThread("layered");
   const TestFabric intact = MakeTorus({5, 5}, 1).Build();
   const Intent none;
   const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
@@ -87,7 +87,7 @@ TEST(HitlessRepair, ThreeLostCablesOfATorusInterruptNoPair) {
 }
 
 TEST(HitlessRepair, LostCablesOfATreeInterruptNoPair) {
-  const RoutingOptions options = Only("fat_tree");
+  const RoutingOptions options = OneThread("fat_tree");
   const TestFabric intact = MakeFatTree(4, 3).Build();
   const Intent none;
   const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
@@ -106,7 +106,7 @@ TEST(HitlessRepair, LostCablesOfATreeInterruptNoPair) {
 // of the highest leaf, paths can move only after the leaf's own table, which a drain does not
 // change. There the dry run predicts the interruptions.
 TEST(HitlessRepair, ADrainedSwitchOfATreeInterruptsNoMoreThanPredicted) {
-  const RoutingOptions options = Only("fat_tree");
+  const RoutingOptions options = OneThread("fat_tree");
   const TestFabric fabric = MakeFatTree(4, 3).Build();
   const auto before = Replan({*fabric.snapshot, fabric.lids, {}, options}).after;
   ASSERT_NE(before, nullptr);
@@ -140,7 +140,7 @@ void ExpectServed(const TestFabric& fabric, const ReplanResult& result) {
 
 // Applied entries that prevent a hitless repair stay, and the proof of the rest includes them.
 TEST(HitlessRepair, RepairAroundTablesOfAnotherPlanClosesNoCycle) {
-  RoutingOptions options = Only("layered");
+  RoutingOptions options = OneThread("layered");
   const TestFabric intact = MakeTorus({5, 5}, 1).Build();
   const Intent none;
   const auto first = Replan({*intact.snapshot, intact.lids, none, options}).after;
@@ -177,7 +177,7 @@ bool Leads(const LinkMap& links, const AppliedTables& tables, uint32_t s, uint32
 // All switches but one are cut off, go on serving each other by the tables that they hold, and come
 // back with these.
 void ComeBack(const std::string& engine, const TestFabric& intact) {
-  const RoutingOptions options = Only(engine);
+  const RoutingOptions options = OneThread(engine);
   const Intent none;
   const auto before = Replan({*intact.snapshot, intact.lids, none, options}).after;
   ASSERT_NE(before, nullptr);
@@ -220,7 +220,7 @@ TEST(HitlessRepair, ReturningSwitchesKeepServingEachOtherWithTheirTables) {
 }
 
 TEST(HitlessRepair, ANewSwitchKeepsNothing) {
-  const RoutingOptions options = Only("layered");
+  const RoutingOptions options = OneThread("layered");
   const TestFabric intact = MakeTorus({5, 5}, 1).Build();
   const Intent none;
   for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -252,7 +252,7 @@ TEST(HitlessRepair, InterruptionsOfAnUpdateArePredicted) {
     for (int i = 0; i < 4; ++i)
       faulty.Cut(faulty.cables()[static_cast<size_t>(7 * lost + 11 * i) % faulty.cables().size()]);
     faulty.Apply();
-    const RoutingOptions first = Only("layered"), second = Only("up_down");
+    const RoutingOptions first = OneThread("layered"), second = OneThread("up_down");
     const auto before = Replan({*faulty.now().snapshot, faulty.now().lids, none, first}).after;
     ASSERT_NE(before, nullptr);
     const ReplanInput input{*faulty.now().snapshot, faulty.now().lids, none, second, before,

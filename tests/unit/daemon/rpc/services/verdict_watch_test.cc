@@ -11,13 +11,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A running WatchVerdicts.
-class Watch {
+class VerdictWatch {
  public:
-  Watch(pb::VerdictService::Stub& stub, const pb::WatchVerdictsRequest& request) {
+  VerdictWatch(pb::VerdictService::Stub& stub, const pb::WatchVerdictsRequest& request) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     reader_ = stub.WatchVerdicts(&context_, request);
   }
-  ~Watch() { context_.TryCancel(); }
+  ~VerdictWatch() { context_.TryCancel(); }
   pb::WatchVerdictsResponse Next() {
     pb::WatchVerdictsResponse response;
     EXPECT_TRUE(reader_->Read(&response));
@@ -58,7 +58,7 @@ class VerdictWatchTest : public VerdictServiceTest {
 
 TEST_F(VerdictWatchTest, WatchSendsTheCurrentVerdictsThenChanges) {
   PublishFour();
-  Watch watch(*stub_, {});
+  VerdictWatch watch(*stub_, {});
   std::set<std::string> standing;
   for (int i = 0; i < 4; ++i) standing.insert(watch.NextWord());
   EXPECT_THAT(standing, ElementsAre("NOISY_PHY node1/mlx5_1/1", "NOISY_PHY node2/mlx5_0/1",
@@ -102,7 +102,7 @@ TEST_F(VerdictWatchTest, WatchSendsTheCurrentVerdictsThenChanges) {
 
   pb::WatchVerdictsRequest request;
   request.set_resource_version(synced.synced().resource_version());
-  Watch resumed(*stub_, request);
+  VerdictWatch resumed(*stub_, request);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(resumed.NextWord(), "FLAPPING node2/mlx5_0/1");
   EXPECT_EQ(resumed.NextWord(), "SYNCED");
 }
@@ -111,7 +111,7 @@ TEST_F(VerdictWatchTest, WatchSendsVerdictsOfNamedLinks) {
   PublishFour();
   pb::WatchVerdictsRequest request;
   request.add_names("node2");
-  Watch watch(*stub_, request);
+  VerdictWatch watch(*stub_, request);
   EXPECT_EQ(watch.NextWord(), "NOISY_PHY node2/mlx5_0/1");
   EXPECT_EQ(watch.NextWord(), "SYNCED");
   EmitEvent(Changed(Record(node1_0_, Verdict::kSuspect, 1), "CHATTY", "SUSPECT"));
@@ -122,14 +122,14 @@ TEST_F(VerdictWatchTest, WatchSendsVerdictsOfNamedLinks) {
   EXPECT_EQ(change.verdict().verdict(), "HEALTHY");
   EXPECT_EQ(change.verdict().b_name(), "0x000000000000dead/1");
   request.set_names(0, "nowhere");
-  EXPECT_EQ(ReasonOf(Watch(*stub_, request).Finish()), "NODE_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(VerdictWatch(*stub_, request).Finish()), "NODE_NOT_FOUND");
 }
 
 TEST_F(VerdictWatchTest, WatchEndsWhereTooMuchChangesAtOnce) {
   PublishFour();
   pb::WatchVerdictsRequest request;
   request.add_names("node2");
-  Watch watch(*stub_, request);
+  VerdictWatch watch(*stub_, request);
   EXPECT_EQ(watch.NextWord(), "NOISY_PHY node2/mlx5_0/1");
   EXPECT_EQ(watch.NextWord(), "SYNCED");
   fabric::FabricEvent rest;
@@ -155,11 +155,11 @@ TEST_F(VerdictWatchTest, WatchFromAnExpiredVersionReturnsWhereToBegin) {
     EmitEvent(Changed(Record(node2_, Verdict::kSuspect, 1), "SUSPECT", "HEALTHY"));
   pb::WatchVerdictsRequest request;
   request.set_resource_version(begin);
-  const auto status = Watch(*stub, request).Finish();
+  const auto status = VerdictWatch(*stub, request).Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_EQ(ReasonOf(status), "RESOURCE_VERSION_TOO_OLD");
   request.set_resource_version(DetailOf<google::rpc::ErrorInfo>(status).metadata().at("oldest"));
-  EXPECT_EQ(Watch(*stub, request).NextWord(), "SUSPECT node2/mlx5_0/1");
+  EXPECT_EQ(VerdictWatch(*stub, request).NextWord(), "SUSPECT node2/mlx5_0/1");
 }
 
 }  // namespace
