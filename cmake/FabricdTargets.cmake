@@ -4,11 +4,6 @@ add_library(fabricd_flags INTERFACE)
 target_include_directories(fabricd_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(fabricd_flags INTERFACE -Wall -Wextra -Wshadow
                        -Wno-missing-field-initializers)
-# gcc collects its garbage less often: a tenth of a build, for some 300 MB more in each compilation.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(fabricd_flags INTERFACE --param=ggc-min-expand=400
-                         --param=ggc-min-heapsize=1048576)
-endif()
 if(FABRICD_WERROR)
   target_compile_options(fabricd_flags INTERFACE -Werror)
 endif()
