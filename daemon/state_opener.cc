@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/process_clock.h"
 #include "common/status.h"
 #include "config/mode.h"
 #include "daemon/base/side_file.h"
@@ -109,9 +110,11 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
 
 void StateOpener::Beat() {
   const absl::Status writable = store_->writable();
-  const auto changed = store_watch_.Look(writable);
-  if (changed && !(shared_ != nullptr && shared_->contends()))
-    spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", *changed);
+  auto changed = store_watch_.Look(writable);
+  if (changed && !(shared_ != nullptr && shared_->contends())) {
+    spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", changed->message);
+    events_->Append({*std::move(changed)}, ProcessClock::Now());
+  }
   const uint64_t taken = shared_ == nullptr ? 0 : shared_->histories_taken();
   if (std::exchange(histories_taken_, taken) == taken) return;
   events_->CatchUp();

@@ -24,6 +24,13 @@ std::string EngineOf(const sweep::FabricView& view) {
   return view.plan ? view.plan->engine : std::string();
 }
 
+// Of the SM. Several nodes share a history.
+std::string PlaceOf(const sweep::FabricView& view) {
+  const fabric::Node* node = view.snapshot->node(view.snapshot->FindPort(view.sm.guid).node);
+  if (node == nullptr || node->description.empty()) return fmt::format("{}", view.sm.guid);
+  return fmt::format("{} ({})", node->description, view.sm.guid);
+}
+
 // Changes between two transitional states emit no event.
 bool IsSettled(wire::SmState state) {
   return state == wire::SmState::kMaster || state == wire::SmState::kStandby;
@@ -39,8 +46,8 @@ std::vector<FabricEvent> EventsBetween(const sweep::FabricView& before,
     FabricEvent event = OfSubnet(
         "MasterChanged",
         before.sm.state == wire::SmState::kMaster ? Severity::kWarning : Severity::kInfo,
-        fmt::format("this subnet manager was {} and is {}", wire::SmStateName(before.sm.state),
-                    wire::SmStateName(after.sm.state)));
+        fmt::format("the SM at {} was {} and is {}", PlaceOf(after),
+                    wire::SmStateName(before.sm.state), wire::SmStateName(after.sm.state)));
     event.facts = {{"state", std::string(wire::SmStateName(after.sm.state))}};
     events.push_back(std::move(event));
   }

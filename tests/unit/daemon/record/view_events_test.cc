@@ -42,6 +42,10 @@ TEST(ViewEventsTest, EmitsEventsOfMastershipEngineAndSubnet) {
   EXPECT_THAT(Types(off, off), IsEmpty());
   EXPECT_THAT(Types(off, discovering), IsEmpty());
   EXPECT_THAT(Types(discovering, master), ElementsAre("MasterChanged"));
+  // Nodes that share their state have one history.
+  master.sm.guid = Guid(0x11);
+  EXPECT_EQ(EventsBetween(discovering, master)[0].message,
+            "the SM at 0x0000000000000011 was DISCOVERING and is MASTER");
   EXPECT_THAT(Types(master, up), ElementsAre("EngineChanged", "SubnetUp"));
   EXPECT_THAT(Types(up, up), IsEmpty());
   EXPECT_THAT(Types(up, other_engine), ElementsAre("EngineChanged"));

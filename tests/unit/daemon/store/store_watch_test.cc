@@ -14,12 +14,16 @@ TEST(StoreWatch, ReportsEachChangeOnce) {
   EXPECT_FALSE(watch.Look(absl::OkStatus()));
   const auto away = watch.Look(Unavailable("etcd at head1: connection refused"));
   ASSERT_TRUE(away);
-  EXPECT_THAT(*away, HasSubstr("routing goes on: etcd at head1: connection refused"));
+  EXPECT_EQ(away->type, "ConditionRaised");
+  EXPECT_THAT(away->message, HasSubstr("routing goes on: etcd at head1: connection refused"));
   EXPECT_FALSE(watch.Look(Unavailable("etcd at head2: connection refused")));
   const auto old = watch.Look(FailedPrecondition("another fabricd has written"));
   ASSERT_TRUE(old);
-  EXPECT_THAT(*old, HasSubstr("another fabricd has written"));
-  EXPECT_EQ(watch.Look(absl::OkStatus()), "changes are stored again");
+  EXPECT_THAT(old->message, HasSubstr("another fabricd has written"));
+  const auto back = watch.Look(absl::OkStatus());
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->type, "ConditionCleared");
+  EXPECT_EQ(back->message, "changes are stored again");
   EXPECT_FALSE(watch.Look(absl::OkStatus()));
 }
 
