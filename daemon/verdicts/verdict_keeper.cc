@@ -107,13 +107,16 @@ void VerdictKeeper::FindHosts(const std::shared_ptr<const fabric::FabricSnapshot
 
 void VerdictKeeper::Follow(policy::StoredVerdicts stored) {
   stored_ = std::move(stored);
-  follows_ = true;
+  follows_ = is_stored_new_ = true;
 }
 
 VerdictEffects VerdictKeeper::Assess(const VerdictInputs& inputs) {
   VerdictEffects effects;
   if (follows_) {
-    effects.publish = view_ = ViewOfStored(*stored_, options_, inputs, view_->number + 1);
+    // Its links may not have been read yet when the master has stored it.
+    if (std::exchange(is_stored_new_, false) || view_->snapshot != inputs.fabric->snapshot ||
+        inputs.now - view_->at >= options_.interval)
+      effects.publish = view_ = ViewOfStored(*stored_, options_, inputs, view_->number + 1);
     return effects;
   }
   Restore(inputs.now, inputs.wall);

@@ -69,6 +69,7 @@ class VerdictKeeper {
   // What the owner of a shared state has stored, where this node waits beside it. From then on that
   // is shown, and nothing is assessed or stored.
   void Follow(policy::StoredVerdicts stored);
+  bool follows() const { return follows_; }
   VerdictEffects Assess(const VerdictInputs& inputs);
   void OnHoldAnswer(const policy::LinkKey& link, const absl::StatusOr<uint64_t>& hold, Instant now);
   // kNotFound: no link there. kFailedPrecondition: no bad verdict. An event tells of it.
@@ -103,7 +104,7 @@ class VerdictKeeper {
   const fabric::HostPatterns& patterns_;
   const fabric::NodeNameMap& names_;
   std::optional<policy::StoredVerdicts> stored_;  // Until the first assessment.
-  bool follows_ = false;
+  bool follows_ = false, is_stored_new_ = false;
   policy::Assessor assessor_;
   policy::Responder responder_;
   bool was_standby_ = false;

@@ -15,6 +15,8 @@ namespace {
 // Behind the core, the SA, computing and the collector.
 constexpr int kNiceness = 12;
 constexpr Duration kFirst = std::chrono::seconds(10);
+// Between two looks at the fabric that the verdicts of another node are shown on.
+constexpr Duration kFollowing = std::chrono::seconds(1);
 // After a write that failed, where nobody waits for it.
 constexpr Duration kRetry = std::chrono::seconds(10);
 
@@ -97,6 +99,7 @@ policy::WallMs VerdictThread::WallOf(Instant now) {
 // What there is to see is soon shown, if only that nothing is known yet.
 Duration VerdictThread::NextStep() const {
   const Duration interval = keeper_.options().interval;
+  if (keeper_.follows()) return std::min<Duration>(interval, kFollowing);
   return view_.Get()->enabled ? interval : std::min<Duration>(interval, kFirst);
 }
 

@@ -160,9 +160,10 @@ class Nodes(Shared):
         self.store(self.head1, "import", backup, "--replace")
         for name in ("head1", "head2"):
             self.write(name + ".yaml", self.config().replace("telemetry: {enabled: false}\n", ""))
-        for node in (self.head1, self.head2):
-            node.start(fabric=FABRIC, more=("--clock-rate", "30"))
-            node.wait_for("subnet_up" if node is self.head1 else "mode=standby")
+        self.head1.start(fabric=FABRIC, more=("--clock-rate", "30"))  # Soon the first assessment.
+        self.head1.wait_for("subnet_up")
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
 
         def verdicts(node):
             text = node.ctl("get", "verdicts", "-o", "json", code=None)  # At first there are none.

@@ -91,12 +91,18 @@ TEST_F(VerdictKeeperTest, BesideTheMasterItsStoredVerdictsAreShown) {
   const StoredRows rows = keeper_->Rows(fabric_.now, VerdictFabric::kWall);
   const auto stored = policy::LoadVerdicts(rows);
   ASSERT_TRUE(stored.ok());
-  // A node that polls nothing.
+  // A node that polls nothing, and has not read the fabric yet.
+  options_.interval = std::chrono::hours(1);
   Make();
   fabric_.counters.view = telemetry::TelemetryView();
   fabric_.view->sm.state = wire::SmState::kNotActive;
   keeper_->Follow(*stored);
+  const auto snapshot = std::exchange(fabric_.view->snapshot, sweep::EmptyView()->snapshot);
+  Assess();
+  EXPECT_EQ(view_->Find(fabric_.Leaf(2)), nullptr);
+  fabric_.view->snapshot = snapshot;
   const VerdictEffects effects = Assess();
+  EXPECT_EQ(Assess().publish, nullptr) << "nothing has changed";
   EXPECT_TRUE(view_->enabled);
   const query::VerdictRecord* record = view_->Find(fabric_.Leaf(2));
   ASSERT_NE(record, nullptr);
