@@ -274,6 +274,8 @@ Result MakeHolds(Client& client, const Globals& globals, const HoldVerb& verb,
                  const HoldOptions& options) {
   Targets targets;
   if (Result result = ReadTargets(options.words, &targets); !result.ok()) return result;
+  // Whether a hold is in effect the master alone knows.
+  if (Result result = options.wait ? client.GoToMaster() : Result(); !result.ok()) return result;
   Failures failures;
   std::vector<std::string> ids;
   for (const std::string& name : targets.names) {
@@ -292,6 +294,7 @@ Result ResetPorts(Client& client, const Globals& globals, HoldOptions options) {
   if (targets.kind == pb::TARGET_KIND_UNSPECIFIED) targets.kind = pb::TARGET_KIND_PORT;
   if (targets.kind != pb::TARGET_KIND_PORT && targets.kind != pb::TARGET_KIND_LINK)
     return {kUsage, "reset takes ports and links"};
+  if (Result result = client.GoToMaster(); !result.ok()) return result;
   options.ttl = kResetLimit;
   Failures failures;
   for (const std::string& name : targets.names)

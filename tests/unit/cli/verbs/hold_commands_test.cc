@@ -114,7 +114,7 @@ TEST_F(HoldCommandsTest, EveryVerbAndItsInverse) {
 }
 
 // A node that waits beside the master may not have heard of a hold, or of its end.
-TEST_F(HoldCommandsTest, HoldsAreLiftedWhereTheMasterKeepsThem) {
+TEST_F(HoldCommandsTest, HoldsAreWaitedForAndLiftedWhereTheMasterKeepsThem) {
   SmallFabric shown;
   FakeBackend behind(shown.View());
   auto view = std::make_shared<sweep::FabricView>(*shown.View());
@@ -123,7 +123,10 @@ TEST_F(HoldCommandsTest, HoldsAreLiftedWhereTheMasterKeepsThem) {
   behind.nodes = {{.endpoint = "unix:" + running_.socket(), .state = "MASTER"},
                   {.state = daemon::SharingNode::kWaiting, .is_this = true}};
   const RunningServer waiting(behind);
-  ASSERT_EQ(Run({"cordon", "host", "node2", "--reason", "BER"}), 0) << error_;
+  // Only the master knows whether it is in effect.
+  ASSERT_EQ(RunAt(waiting.socket(), {"cordon", "host", "node2", "--reason", "BER", "--wait"}), 0)
+      << error_;
+  EXPECT_EQ(fabric_.policy.holds.size(), 1u);
   EXPECT_EQ(RunAt(waiting.socket(), {"uncordon", "node2", "--ignore-not-found"}), 0) << error_;
   EXPECT_EQ(out_, "host/node2 uncordoned (hold 1 lifted)\n");
   EXPECT_THAT(fabric_.policy.holds, IsEmpty());
