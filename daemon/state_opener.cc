@@ -116,9 +116,8 @@ void StateOpener::Beat() {
     events_->Append({*std::move(changed)}, ProcessClock::Now());
   }
   const uint64_t taken = shared_ == nullptr ? 0 : shared_->histories_taken();
-  if (std::exchange(histories_taken_, taken) == taken) return;
-  events_->CatchUp();
-  audit_->CatchUp();
+  if (taken != histories_taken_ && events_->CatchUp() && audit_->CatchUp())
+    histories_taken_ = taken;
 }
 
 absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {

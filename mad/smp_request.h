@@ -41,6 +41,8 @@ struct SmpRequest {
   RequestContext context;    // Returned in the completion.
   std::optional<Pace> pace;  // nullopt: as EngineOptions say.
   uint8_t priority = 1;      // Below kPriorities. First in, first out per device and priority.
+  // The device may drop it as unknown, so that no response says nothing about the device.
+  bool may_be_unknown = false;
 };
 
 struct Completion {
@@ -58,6 +60,7 @@ struct Completion {
   wire::AttributeId attribute = wire::AttributeId::kNone;
   uint32_t modifier = 0;
   DeviceId device = 0;
+  bool may_be_unknown = false;  // SmpRequest's.
   wire::Smp response;
   uint16_t status = 0;           // MADHeader.Status without the D bit.
   wire::DirectedPath path_used;  // Of the attempt with the response, or of the last one.

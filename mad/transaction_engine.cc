@@ -133,7 +133,7 @@ void TransactionEngine::RepeatOrGiveUp(SlotIndex index, Done& done) {
   if (slot.WantsCompletion()) {
     const bool was_sent = slot.state != State::kUnsent;
     Complete(slot, was_sent ? Outcome::kTimedOut : Outcome::kSendFailed, done);
-    if (was_sent) GiveUpSameRoute(slot, done);
+    if (was_sent && !slot.request.may_be_unknown) GiveUpSameRoute(slot, done);
   }
   slots_.Free(index);
 }
@@ -150,7 +150,7 @@ void TransactionEngine::OnTimeout(SlotIndex index, Done& done) {
   }
   ++slot.counters->timeouts;
   ++slot.timeouts;
-  if (suspects_.OnTimeout(device, slot.shrinks)) {
+  if (!slot.request.may_be_unknown && suspects_.OnTimeout(device, slot.shrinks)) {
     recorder_.NoteSuspects(suspects_.count());
     scheduler_.OnSuspectChange(device);
   }
@@ -322,6 +322,7 @@ void TransactionEngine::Complete(const RequestSlot& slot, Outcome outcome, Done&
   completion.attribute = slot.request.attribute;
   completion.modifier = slot.request.modifier;
   completion.device = slot.request.device;
+  completion.may_be_unknown = slot.request.may_be_unknown;
   completion.path_used = slot.path();
 }
 

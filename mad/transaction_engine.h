@@ -13,7 +13,7 @@
 // Unresponsive devices. When a request is given up and its device has not responded since the
 // request was first sent, all requests queued for the device by the same route are given up unsent.
 // So a switch that fails with a queue of Sets costs one series of timeouts and not one for each
-// Set.
+// Set. A request with SmpRequest::may_be_unknown neither does that nor makes its device suspect.
 //
 // Lost paths. If a device responded by SmpRequest::alternative, its queued requests use that path
 // first. The caller redirects requests in flight over a link that it knows to be lost.

@@ -44,6 +44,11 @@ int InsertAudit(sqlite3* db, const std::vector<AuditRecord>& records) {
   return SQLITE_OK;
 }
 
+int SkipAuditNumbers(sqlite3* db) {
+  return sqlite3_exec(db, "UPDATE sqlite_sequence SET seq = seq + 1000 WHERE name = 'audit'",
+                      nullptr, nullptr, nullptr);
+}
+
 int SelectAudit(sqlite3* db, const AuditQuery& query, std::vector<AuditRecord>* records) {
   std::string sql =
       "SELECT number, time_ms, caller, role, method, request, reason, code, message, node,"

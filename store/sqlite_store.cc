@@ -213,7 +213,12 @@ class SqliteStore final : public Store {
   }
 
   absl::Status AppendAudit(const std::vector<AuditRecord>& records) override {
-    return LightTransaction([&] { return Checked(InsertAudit(db_, records)); });
+    return LightTransaction([&]() -> absl::Status {
+      if (!has_skipped_audit_) FABRICD_RETURN_IF_ERROR(Checked(SkipAuditNumbers(db_)));
+      FABRICD_RETURN_IF_ERROR(Checked(InsertAudit(db_, records)));
+      has_skipped_audit_ = true;
+      return absl::OkStatus();
+    });
   }
 
   absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override {
@@ -371,7 +376,8 @@ class SqliteStore final : public Store {
   const std::string path_;
   const Descriptor lock_;
   sqlite3* db_ = nullptr;
-  Sync sync_ = Sync::kNone;  // What is in force, where that is known.
+  Sync sync_ = Sync::kNone;         // What is in force, where that is known.
+  bool has_skipped_audit_ = false;  // SkipAuditNumbers(), in this life.
 };
 
 }  // namespace

@@ -80,6 +80,9 @@ class History {
   virtual absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) = 0;
 };
 
+// A named value of a store: names the history that its events are numbered in.
+inline constexpr char kEventLogKey[] = "events.epoch";
+
 // How this node numbers events, where several nodes record them (docs/HA.md).
 struct EventNumbering {
   // Another node records events: this one shows them, and records none.
@@ -87,7 +90,7 @@ struct EventNumbering {
   // Numbers of a history that nodes share are above this one; up to it, those of before, which each
   // node has for itself.
   uint64_t floor = 0;
-  // The first number of this start; 0: well above the last one.
+  // No number below it from now on; 0: well above the last one.
   uint64_t begin = 0;
 };
 

@@ -106,7 +106,7 @@ class RecordKeeper {
     }
     Report(status);
   }
-  // Others have appended, nobody knows how much: trims once a minute at most.
+  // Other nodes have appended; the number is not known. Trims once a minute at most.
   template <typename Trim>
   void KeepOthers(Trim&& trim) {
     const auto now = std::chrono::steady_clock::now();
@@ -126,7 +126,7 @@ class RecordKeeper {
 
   const std::string name_;
   const std::chrono::hours max_age_;
-  size_t since_trim_ = kTrimEvery;  // Trim at the first chance.
+  size_t since_trim_ = kTrimEvery;                     // Trim at the first chance.
   std::chrono::steady_clock::time_point next_trim_{};  // Of KeepOthers().
   bool failing_ = false;
 };

@@ -40,9 +40,8 @@ void AuditLog::Write(std::vector<store::AuditRecord> records, size_t lost) {
       [&](int64_t before) { return store_.TrimAudit(limits_.keep, before); });
 }
 
-void AuditLog::CatchUp() {
-  // Not posted now: the next call will be.
-  (void)post_([this] {
+bool AuditLog::CatchUp() {
+  return post_([this] {
     keeper_.KeepOthers([&](int64_t before) { return store_.TrimAudit(limits_.keep, before); });
   });
 }

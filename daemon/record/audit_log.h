@@ -47,8 +47,9 @@ class AuditLog {
   // Any thread. Adds the time and the node.
   void Append(store::AuditRecord record);
 
-  // Any thread. The store has taken records of other nodes: keeps to the limits.
-  void CatchUp();
+  // Any thread. The store has taken records of other nodes: keeps to the limits. False: the store
+  // is busy; call again.
+  [[nodiscard]] bool CatchUp();
 
   // Any thread. `done` is called on the listings' thread, or at once with kUnavailable if a queue
   // is full. The result includes all records appended before.

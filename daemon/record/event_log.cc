@@ -16,7 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr char kEpochKey[] = "events.epoch";
 constexpr uint64_t kGap = 100'000;
 
 store::EventRecord Stamped(fabric::FabricEvent event, Instant now, int64_t wall_ms) {
@@ -60,13 +59,13 @@ absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(store::Store& store, Po
 absl::Status EventLog::Load() {
   auto latest = store_.ListEvents({.limit = limits_.ring, .latest = true});
   if (!latest.ok()) return latest.status();
-  auto epoch = store_.GetMeta(kEpochKey);
+  auto epoch = store_.GetMeta(store::kEventLogKey);
   if (!epoch.ok()) return epoch.status();
   if (*epoch && !(*epoch)->empty()) {
     epoch_ = **epoch;
   } else {
     epoch_ = fmt::format("{:08x}", std::random_device()());
-    FABRICD_RETURN_IF_ERROR(store_.PutMeta(kEpochKey, epoch_));
+    FABRICD_RETURN_IF_ERROR(store_.PutMeta(store::kEventLogKey, epoch_));
   }
   std::erase_if(*latest, [this](const auto& record) { return record.number <= numbering_.floor; });
   MutexLock lock(mutex_);
@@ -98,9 +97,8 @@ void EventLog::Beat() {
   (void)post_([this] { Wake(true); });
 }
 
-void EventLog::CatchUp() {
-  // Not posted now: the next call will be.
-  if (numbering_.follows) (void)post_([this] { ShowTaken(); });
+bool EventLog::CatchUp() {
+  return !numbering_.follows || post_([this] { ShowTaken(); });
 }
 
 void EventLog::ShowTaken() {
@@ -120,6 +118,8 @@ void EventLog::ShowTaken() {
 
 void EventLog::Write(std::vector<store::EventRecord> records, size_t lost) {
   if (numbering_.follows) return;
+  // Another node may have used higher numbers.
+  next_ = std::max(next_, store_.event_numbering().begin);
   if (lost > 0) records.push_back(LostEvents(lost));
   for (store::EventRecord& record : records) record.number = next_++;
   keeper_.Keep(

@@ -74,7 +74,8 @@ class EventLog {
   // Any thread, every few seconds: signals watchers that the stream is alive.
   void Beat();
   // Any thread. The store has taken what other nodes have recorded: shows it, if this node follows.
-  void CatchUp();
+  // False: the store is busy; call again.
+  [[nodiscard]] bool CatchUp();
 
   // All functions below: any thread.
 

@@ -17,6 +17,8 @@ uint64_t Mix(uint64_t digest, uint64_t value) {
   return digest ^ (digest >> 29);
 }
 
+constexpr Duration kHandedOver = std::chrono::microseconds(10);
+
 }  // namespace
 
 void Watch::Fault(std::string text) {
@@ -85,6 +87,13 @@ void Watch::NoteGivenUp(Program& program, const Flying& latest) {
       CutOff(program, flying);
 }
 
+// The sender waits no longer: it counts from when it has handed the request over, which is a moment
+// before the request is sent.
+void Watch::NoteTimedOut(Instant now, Program& program) {
+  for (auto& [id, flying] : program.flying)
+    if (!flying.cut_off && flying.end <= now + kHandedOver) CutOff(program, flying);
+}
+
 void Watch::NoteCutOff(PortRef host, Program& program) {
   for (auto& [id, flying] : program.flying)
     if (!flying.cut_off && DestinationOf(host, flying.path) != flying.device)
@@ -114,6 +123,7 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
                 smp->modifier,
                 now,
                 smp->data};
+  flying.end = now + mad.timeout;
   // A retry is no new decision to write, also where a Get was answered since the attempt before.
   const bool is_retry =
       smp->method == wire::Method::kSet && !program.sent_sets.insert(smp->transaction_id()).second;
@@ -132,6 +142,7 @@ void Watch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
   const uint32_t& at_device = ++program.at_device[flying.device];
   if (at_device > options_.device_limit) NoteCutOff(host, program);
   if (at_device > options_.device_limit) NoteGivenUp(program, flying);
+  if (at_device > options_.device_limit) NoteTimedOut(now, program);
   if (at_device > options_.device_limit)
     Fault(fmt::format("window: {} requests in flight to {}", at_device,
                       fabric_.device(flying.device)->description()));

@@ -71,9 +71,11 @@ class Watch : public SimObserver {
     uint32_t modifier = 0;
     Instant sent = Instant::min();  // This attempt.
     wire::SmpData data{};           // As sent.
+    Instant end = Instant::max();   // Of its timeout.
     // Of a Set: the same is in flight by another path, and not answered.
     bool is_repeat = false;
-    // It does not count: its way no longer leads to the device, or was given up for another.
+    // It does not count: its path no longer leads to the device, or was given up for another; or it
+    // has timed out.
     bool cut_off = false;
     // What goes to whoever is there: over a cable, or back along the route of an SM's request.
     bool IsProbe() const {
@@ -111,6 +113,7 @@ class Watch : public SimObserver {
   static bool IsRepeatedSet(const Program& program, const Flying& set);
   static void NoteGivenUp(Program& program, const Flying& latest);
   void NoteCutOff(PortRef host, Program& program);
+  static void NoteTimedOut(Instant now, Program& program);
   NodeIndex DestinationOf(PortRef host, const std::optional<wire::DirectedPath>& path) const;
 
   const SimFabric& fabric_;

@@ -129,7 +129,7 @@ void StoreNode::Use(SharedStore& store) {
   VirtualThreads& time = world_.time;
   VirtualThreads::Thread& thread = *thread_;
   Instant turn = time.now() + defaults.retry;
-  next_event_ = store.event_numbering().begin;
+  next_event_ = 0;
   bool was_writable = store.writable().ok();
   while (!thread.is_killed()) {
     const Instant write = time.now() + milliseconds(20) + Draw(milliseconds(250));
@@ -165,12 +165,17 @@ void StoreNode::WriteSomething(SharedStore& store) {
 }
 
 void StoreNode::RecordSomething(SharedStore& store) {
-  if (world_.is_quiet || thread_->is_killed()) return;
-  if (next_event_ != 0 && !store.event_numbering().follows && rng_.Chance(0.3)) RecordEvents(store);
+  const store::EventNumbering numbering = store.event_numbering();
+  const bool is_shared = numbering.floor != 0;
+  if (world_.is_quiet || thread_->is_killed() || !is_shared) return;
+  next_event_ = std::max(next_event_, numbering.begin);
+  if (!numbering.follows && rng_.Chance(0.3)) RecordEvents(store);
   if (!rng_.Chance(0.1) || thread_->is_killed()) return;
   store::AuditRecord call;
   call.request = fmt::format("call {}", ++world_.values);
-  if (store.AppendAudit({call}).ok()) world_.history.NoteAudit(call);
+  if (!store.AppendAudit({call}).ok()) return;
+  Tell("records " + call.request);
+  world_.history.NoteAudit(call);
 }
 
 void StoreNode::RecordEvents(SharedStore& store) {

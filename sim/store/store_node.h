@@ -102,7 +102,7 @@ class StoreNode {
   // Of the next store. See store::etcd::EtcdStoreOptions.
   bool contends_ = false;
   uint64_t process_ = 0;
-  uint64_t next_event_ = 0;  // Number; 0: the store is not shared yet.
+  uint64_t next_event_ = 0;  // Number.
   Duration behind_{};        // Of CLOCK_BOOTTIME.
 };
 

@@ -54,7 +54,7 @@ class EtcdStore final : public NodePart {
     LimitFarewell(kFarewell);
     if (thread_.joinable()) thread_.join();
     CopyIfChanged();
-    history_.Send();
+    history_.Send(/*appends=*/2);
     history_.Leave();
     MutexLock lock(mutex_);
     if (writable().ok()) shared_.Resign();
@@ -63,7 +63,7 @@ class EtcdStore final : public NodePart {
   absl::Status Open();
 
   absl::StatusOr<Claimed> Claim() override;
-  EventNumbering event_numbering() const override { return history_.Numbering(); }
+  EventNumbering event_numbering() const override { return history_.numbering(); }
   bool contends() const override { return standing_ == Standing::kContends; }
   bool is_beside_master() const override { return standing_ == Standing::kBesideMaster; }
   absl::Status Confirm() override { return epoch_.Confirm(); }
@@ -116,7 +116,7 @@ class EtcdStore final : public NodePart {
   void Say(const absl::Status& why_not);
   void Run();
   void Turn() override;
-  void Look();
+  void Look(const absl::StatusOr<SharedRows::View>& view);
   void RaiseSchema(const SharedRows::View& view);
   void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
   void CopyIfChanged();
@@ -172,18 +172,19 @@ absl::Status EtcdStore::Open() {
 }
 
 absl::Status EtcdStore::OpenWith(const LocalCopy& copy) {
-  const LimitedCalls limited(*client_,
-                             copy.mark.empty() ? std::nullopt : options_.takeover_limit);
+  const LimitedCalls limited(*client_, copy.mark.empty() ? std::nullopt : options_.takeover_limit);
   {
     MutexLock lock(mutex_);
     auto found = FindState(*client_, shared_, copy, options_);
-    if (IsAway(found.status())) return OpenWithCopy(found.status(), copy.contents, copy.mark);
+    if (IsAway(found.status())) {
+      FABRICD_RETURN_IF_ERROR(OpenWithCopy(found.status(), copy.contents, copy.mark));
+      return history_.TakeNumbers();
+    }
     if (!found.ok()) return found.status();
     FABRICD_RETURN_IF_ERROR(Adopt(*std::move(found), copy.contents));
   }
   FABRICD_RETURN_IF_ERROR(history_.Join());
-  history_.Reserve();
-  return absl::OkStatus();
+  return history_.TakeNumbers();
 }
 
 absl::Status EtcdStore::OpenWithCopy(const absl::Status& unreachable, const Contents& copy,
@@ -224,13 +225,19 @@ absl::Status EtcdStore::Adopt(Found found, const Contents& copy) {
 // what is there. If it is not, this store has the epoch, and is opened again.
 absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
   MutexLock lock(mutex_);
-  const LimitedCalls limited(
-      *client_, is_reached_ ? options_.takeover_limit : std::optional(kClaimUnreached));
-  return ClaimEpoch();
+  absl::StatusOr<Claimed> claimed;
+  {
+    const LimitedCalls limited(
+        *client_, is_reached_ ? options_.takeover_limit : std::optional(kClaimUnreached));
+    claimed = ClaimEpoch();
+  }
+  // Not before: Look() would find no answer within the limit, and refuse writes.
+  if (contends()) standing_ = Standing::kOwner;
+  return claimed;
 }
 
 absl::StatusOr<Store::Claimed> EtcdStore::ClaimEpoch() {
-  standing_ = Standing::kOwner;
+  if (!contends()) standing_ = Standing::kOwner;
   Claimed claimed = std::exchange(first_claim_, {});
   if (epoch_.Confirm().ok()) return claimed;
   if (options_.contends == Contends::kWithIdleOwner) {
@@ -397,18 +404,18 @@ void EtcdStore::Turn() {
   CopyIfChanged();
   presence_.Turn();
   if (!contends() && options_.clock() - looks_.last >= options_.retry) {
-    Look();
+    const auto view = SharedRows::ReadControl(*client_, options_.prefix);
+    Look(view);
+    if (view.ok()) history_.Follow(view->history);
     looks_.last = options_.clock();
   }
   history_.Send();
 }
 
-void EtcdStore::Look() {
-  const auto view = SharedRows::ReadControl(*client_, options_.prefix);
+void EtcdStore::Look(const absl::StatusOr<SharedRows::View>& view) {
   is_reached_ = !absl::IsUnavailable(view.status());
   if (!is_reached_) return Say(view.status());
   if (view.ok()) ShowNodes(view->nodes);
-  if (view.ok()) history_.Follow(view->history);
   if (is_beside_master()) return LookAtMaster(view);
   const int64_t held = epoch_.revision();
   if (held != 0 && view.ok() && view->epoch != held) epoch_.Forget();

@@ -16,11 +16,10 @@ namespace fabricd::store::etcd {
 namespace {
 
 constexpr char kPlaceKey[] = "history";
-constexpr char kLogKey[] = "events.epoch";
-constexpr uint64_t kParts = 65'536;  // Of a block.
-constexpr int64_t kUnknown = -1;     // No mod_revision.
+constexpr char kThisNodeOnly[] = "-";  // In place of an instance: it is not appended.
+constexpr uint64_t kParts = 65'536;    // Of a block.
 constexpr int kAttempts = 3;
-constexpr int kAppends = 16;         // In one turn: the lease has to be kept alive meanwhile.
+constexpr int kReads = 4;            // In one turn: the lease has to be kept alive meanwhile.
 constexpr size_t kRecords = 48;      // Of each kind in one transaction.
 constexpr uint64_t kPagesRead = 64;  // By one call.
 constexpr uint64_t kSaveEvery = 64;  // Pages.
@@ -31,7 +30,7 @@ EventRecord LostEvents(uint64_t number, int64_t time_ms) {
   EventRecord record;
   record.number = number;
   record.time_ms = time_ms;
-  record.instance = "-";  // It is of this node alone, and is not appended.
+  record.instance = kThisNodeOnly;
   record.event.type = "EventsLost";
   record.event.severity = fabric::Severity::kWarning;
   record.event.subject = "history";
@@ -43,8 +42,7 @@ EventRecord LostEvents(uint64_t number, int64_t time_ms) {
 }  // namespace
 
 SharedHistory::SharedHistory(Client& client, Store& local, Mutex& local_mutex,
-                             const std::string& prefix, std::string instance,
-                             uint64_t most_pages)
+                             const std::string& prefix, std::string instance, uint64_t most_pages)
     : client_(client),
       local_(local),
       local_mutex_(local_mutex),
@@ -73,166 +71,190 @@ std::string SharedHistory::KeyOf(uint64_t page) const {
 // ---- opening
 
 absl::Status SharedHistory::Resume() {
-  {
-    MutexLock lock(local_mutex_);
-    FABRICD_RETURN_IF_ERROR(ReadPlace());
-  }
-  return FindNumbers();
-}
-
-absl::Status SharedHistory::ReadPlace() {
+  MutexLock lock(local_mutex_);
   const auto text = local_.GetMeta(kPlaceKey);
   if (!text.ok()) return text.status();
   std::istringstream words(text->value_or(""));
   Place place;
-  words >> place.log >> place.incarnation >> place.page >> place.events >> place.audit;
+  words >> place.log >> place.incarnation >> place.page >> place.events >> place.audit >>
+      place.begin;
   if (words) place_ = place;
   saved_page_ = place_.page;
+  takes_part_ = !place_.log.empty();
   return absl::OkStatus();
 }
 
 absl::Status SharedHistory::Join() {
-  const absl::Status taken = TakePart();
-  Leave();
-  const bool is_later = absl::IsUnavailable(taken) && !place_.log.empty();
-  FABRICD_RETURN_IF_ERROR(is_later ? absl::OkStatus() : taken);
-  return FindNumbers();
-}
-
-// The part of the block after the last one that is known. Part 0 is of Reserve().
-absl::Status SharedHistory::FindNumbers() {
-  MutexLock lock(local_mutex_);
-  const auto events = local_.ListEvents({.limit = 1, .latest = true});
-  if (!events.ok()) return events.status();
-  last_ = events->empty() ? 0 : events->back().number;
-  StableHash hash;
-  hash.Add(instance_);
-  const uint64_t block = std::max(last_, kFloor) / kBlock + 1;
-  begin_ = block * kBlock + (1 + hash.value() % (kParts - 1)) * (kBlock / kParts);
+  if (!FindOrMakeHead().ok()) return absl::OkStatus();
+  FABRICD_RETURN_IF_ERROR(UseHistory());
+  (void)ReadPages();  // What is left is for Follow().
   return absl::OkStatus();
 }
 
-// Two blocks on: a node without etcd may have used the next one.
-void SharedHistory::Reserve() {
-  for (int attempt = 0; attempt < kAttempts && head_revision_ > 0; ++attempt) {
-    Head head = head_;
-    head.numbers = (std::max({last_, head.numbers, kFloor}) / kBlock + 2) * kBlock;
-    if (IsBroken(Breakage::kNumbersGivenTwice)) head.numbers = kFloor + kBlock;
-    Transaction take;
-    take.comparisons = {{head_key_, Comparison::Field::kModRevision, head_revision_}};
-    take.changes = {{head_key_, TextOf(head)}};
-    take.reads = {{head_key_}};
-    const auto taken = client_.Commit(take);
-    if (!taken.ok()) return;
-    if (taken->succeeded) {
-      head_ = head;
-      head_revision_ = taken->revision;
-      begin_ = head.numbers;
-      return;
-    }
-    // Another node has appended, or this attempt was made twice.
-    const auto other = taken->kvs.empty() ? std::nullopt : ParseHead(taken->kvs[0].value);
-    if (!other || other->incarnation != place_.incarnation) return;
-    head_ = *other;
-    head_revision_ = taken->kvs[0].mod_revision;
-  }
-}
-
-absl::Status SharedHistory::TakePart() {
-  const auto head = FindOrMakeHead();
-  if (!head.ok()) return head.status();
-  FABRICD_RETURN_IF_ERROR(Adopt(*head));
-  const absl::Status taken = Take(*head);
-  if (!taken.ok()) head_revision_ = kUnknown;  // Follow() tries it again.
-  return taken;
-}
-
-absl::StatusOr<SharedHistory::Head> SharedHistory::FindOrMakeHead() {
-  Transaction make;
-  make.comparisons = {{head_key_, Comparison::Field::kModRevision, 0}};
-  make.changes = {
-      {head_key_, TextOf({place_.log.empty() ? RandomName() : place_.log, RandomName()})}};
-  make.reads = {{head_key_}};
+absl::Status SharedHistory::FindOrMakeHead() {
   auto found = client_.Range({head_key_});
   if (!found.ok()) return found.status();
-  std::vector<KeyValue> kvs = std::move(found->kvs);
-  if (kvs.empty()) {
-    auto made = client_.Commit(make);
+  KeyValue kv = found->kvs.empty() ? KeyValue() : std::move(found->kvs[0]);
+  auto head = ParseHead(kv.value);
+  if (!head) {
+    // There is none, or what nobody can use.
+    Transaction make;
+    make.comparisons = {{head_key_, Comparison::Field::kModRevision, kv.mod_revision}};
+    head = Head{place_.log.empty() ? RandomName() : place_.log, RandomName()};
+    make.changes = {{head_key_, TextOf(*head)}};
+    make.reads = {{head_key_}};
+    const auto made = client_.Commit(make);
     if (!made.ok()) return made.status();
-    kvs = std::move(made->kvs);  // Of another node that was faster.
-    if (made->succeeded) kvs = {{head_key_, make.changes[0].value, 0, made->revision}};
+    kv.mod_revision = made->revision;
+    if (!made->succeeded) {  // Another node was faster.
+      if (made->kvs.empty()) return Unavailable("{} is not there", head_key_);
+      kv = made->kvs[0];
+      head = ParseHead(kv.value);
+      if (!head) return Unavailable("{} has no value of ours", head_key_);
+    }
   }
-  const auto head = kvs.empty() ? std::nullopt : ParseHead(kvs[0].value);
-  if (!head)
-    return MakeStatus(absl::StatusCode::kDataLoss, "etcd {}: no value of ours", head_key_);
   head_ = *head;
-  head_revision_ = kvs[0].mod_revision;
-  return head_;
+  head_revision_ = kv.mod_revision;
+  return absl::OkStatus();
 }
 
 // What was recorded before this node took part stays its own.
-absl::Status SharedHistory::Adopt(const Head& head) {
-  if (place_.log == head.log && place_.incarnation == head.incarnation) return absl::OkStatus();
-  const bool is_new_log = place_.log != head.log;
-  place_.log = head.log;
-  place_.incarnation = head.incarnation;
-  place_.page = head.first;
-  MutexLock lock(local_mutex_);
-  if (is_new_log) {
+absl::Status SharedHistory::UseHistory() {
+  if (IsOfPlace(head_)) return absl::OkStatus();
+  if (place_.log != head_.log) {
+    MutexLock lock(local_mutex_);
     const auto events = local_.ListEvents({.limit = 1, .latest = true});
     if (!events.ok()) return events.status();
     const auto audit = local_.ListAudit({.limit = 1});
     if (!audit.ok()) return audit.status();
     place_.events = events->empty() ? 0 : events->back().number;
     place_.audit = audit->empty() ? 0 : audit->back().number;
+    FABRICD_RETURN_IF_ERROR(local_.PutMeta(kEventLogKey, head_.log));
   }
-  return local_.PutMeta(kLogKey, head.log);
+  place_.log = head_.log;
+  place_.incarnation = head_.incarnation;
+  place_.page = head_.first;
+  takes_part_ = true;
+  Leave();
+  return absl::OkStatus();
 }
 
 void SharedHistory::Leave() {
   if (place_.log.empty()) return;
   MutexLock lock(local_mutex_);
-  const absl::Status saved =
-      local_.PutMeta(kPlaceKey, fmt::format("{} {} {} {} {}", place_.log, place_.incarnation,
-                                            place_.page, place_.events, place_.audit));
+  const absl::Status saved = local_.PutMeta(
+      kPlaceKey, fmt::format("{} {} {} {} {} {}", place_.log, place_.incarnation, place_.page,
+                             place_.events, place_.audit, place_.begin));
   // What is not saved is read again, and found to be there.
   if (saved.ok()) saved_page_ = place_.page;
 }
 
-EventNumbering SharedHistory::Numbering() const {
-  if (place_.log.empty()) return {};
+// ---- numbers
+
+EventNumbering SharedHistory::numbering() const {
+  if (!takes_part_) return {};
   return {.floor = kFloor, .begin = begin_};
+}
+
+absl::Status SharedHistory::TakeNumbers() {
+  if (place_.log.empty()) return absl::OkStatus();
+  const auto last = LastNumber();
+  if (!last.ok()) return last.status();
+  // A power failure may have taken the events that the start before has shown.
+  const uint64_t above = std::max(*last, place_.begin);
+  if (Reserve(above)) return absl::OkStatus();
+  SetBegin(OwnPart(above));
+  Leave();  // Nobody else knows of it.
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> SharedHistory::LastNumber() {
+  MutexLock lock(local_mutex_);
+  const auto events = local_.ListEvents({.limit = 1, .latest = true});
+  if (!events.ok()) return events.status();
+  return events->empty() ? 0 : events->back().number;
+}
+
+// Of the next block. Part 0 is of who has the whole block.
+uint64_t SharedHistory::OwnPart(uint64_t above) const {
+  StableHash hash;
+  hash.Add(instance_);
+  const uint64_t block = std::max({above, head_.numbers, kFloor}) / kBlock + 1;
+  return block * kBlock + (1 + hash.value() % (kParts - 1)) * (kBlock / kParts);
+}
+
+// Two blocks on: a node without etcd may have used the next one.
+bool SharedHistory::Reserve(uint64_t above) {
+  for (int attempt = 0; attempt < kAttempts && head_revision_ > 0; ++attempt) {
+    Head head = head_;
+    head.numbers = (std::max({above, head.numbers, kFloor}) / kBlock + 2) * kBlock;
+    if (IsBroken(Breakage::kNumbersGivenTwice)) head.numbers = kFloor + kBlock;
+    Transaction take;
+    take.comparisons = {{head_key_, Comparison::Field::kModRevision, head_revision_}};
+    take.changes = {{head_key_, TextOf(head)}};
+    take.reads = {{head_key_}};
+    const auto taken = client_.Commit(take);
+    if (!taken.ok()) return false;
+    if (taken->succeeded) {
+      head_ = head;
+      head_revision_ = taken->revision;
+      has_reserved_ = true;
+      SetBegin(head.numbers);
+      return true;
+    }
+    // Another node has appended, or this attempt was made twice.
+    const auto other = taken->kvs.empty() ? std::nullopt : ParseHead(taken->kvs[0].value);
+    if (!other || !IsOfPlace(*other)) return false;
+    head_ = *other;
+    head_revision_ = taken->kvs[0].mod_revision;
+  }
+  return false;
+}
+
+void SharedHistory::SetBegin(uint64_t begin) {
+  begin_ = begin;
+  place_.begin = begin;
 }
 
 // ---- taking
 
 void SharedHistory::Follow(const KeyValue& head) {
   is_answered_ = true;
-  if (head.mod_revision == 0 || head.mod_revision == head_revision_) return;
-  const auto parsed = ParseHead(head.value);
-  // Of a new etcd, or of a store that is opened again: Join() is for that.
-  if (!parsed || parsed->log != place_.log || parsed->incarnation != place_.incarnation) return;
-  head_ = *parsed;
-  head_revision_ = head.mod_revision;
-  if (Take(head_).ok()) return SaveIfDue();
-  head_revision_ = kUnknown;  // It is tried again.
-  is_answered_ = false;
+  if (place_.log.empty() || head.mod_revision == 0) return;
+  if (head.mod_revision != head_revision_) {
+    const auto parsed = ParseHead(head.value);
+    // Of a new etcd: Join() is for that.
+    if (!parsed || !IsOfPlace(*parsed)) return;
+    head_ = *parsed;
+    head_revision_ = head.mod_revision;
+  }
+  // What fails is tried again by the next call.
+  is_answered_ = ReadPages().ok();
+  if (!is_answered_ || begin_ == 0 || (has_reserved_ && highest_taken_ < begin_)) return;
+  (void)Reserve(std::max<uint64_t>(highest_taken_, begin_));
 }
 
-absl::Status SharedHistory::Take(const Head& head) {
-  if (place_.page < head.first) {
-    has_gap_ = true;
-    place_.page = head.first;
+// Up to head_, and at most kReads times kPagesRead.
+absl::Status SharedHistory::ReadPages() {
+  if (place_.page > head_.next) {
+    // This etcd was restored from an older state. What it lacks of this node is appended again.
+    place_.page = head_.first;
+    place_.events = kFloor;
+    place_.audit = 0;
+    is_unsent_ = true;
   }
-  while (place_.page < head.next) {
-    const uint64_t end = std::min(place_.page + kPagesRead, head.next);
+  if (place_.page < head_.first) {
+    has_gap_ = true;
+    place_.page = head_.first;
+  }
+  for (int reads = 0; place_.page < head_.next && reads < kReads; ++reads) {
+    const uint64_t end = std::min(place_.page + kPagesRead, head_.next);
     const auto read = client_.Range({KeyOf(place_.page), KeyOf(end)});
     if (!read.ok()) return read.status();
     has_gap_ |= read->kvs.size() < end - place_.page;
     std::vector<EventRecord> events;
     std::vector<AuditRecord> audit;
-    for (const KeyValue& kv : read->kvs)
-      FABRICD_RETURN_IF_ERROR(TakePage(kv.value, events, audit));
+    for (const KeyValue& kv : read->kvs) TakePage(kv.value, events, audit);
     if (IsBroken(Breakage::kHistoryNotTaken)) events.clear();
     if (!events.empty() || !audit.empty()) {
       MutexLock lock(local_mutex_);
@@ -241,41 +263,46 @@ absl::Status SharedHistory::Take(const Head& head) {
     }
     place_.page = end;
   }
+  SaveIfDue();
   return absl::OkStatus();
 }
 
 // A page of this node is there although no answer said so, or from before a crash.
-absl::Status SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>& events,
-                                     std::vector<AuditRecord>& audit) {
+void SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>& events,
+                             std::vector<AuditRecord>& audit) {
   auto page = DecodeHistory(bytes);
   if (!page) {
     has_gap_ = true;
-    return absl::OkStatus();
+    return;
   }
   if (page->instance == instance_) {
     for (const EventRecord& record : page->events)
       place_.events = std::max(place_.events, record.number);
     for (const AuditRecord& record : page->audit)
       place_.audit = std::max(place_.audit, record.origin);
-    return absl::OkStatus();
+    return;
   }
   if (has_gap_ && !page->events.empty()) {
     const EventRecord& next = page->events.front();
     events.push_back(LostEvents(next.number - 1, next.time_ms));
     has_gap_ = false;
   }
+  for (const EventRecord& record : page->events)
+    highest_taken_ = std::max(highest_taken_, record.number);
   std::move(page->events.begin(), page->events.end(), std::back_inserter(events));
   std::move(page->audit.begin(), page->audit.end(), std::back_inserter(audit));
-  return absl::OkStatus();
 }
 
 // ---- appending
 
-void SharedHistory::Send() {
-  if (!is_answered_ || place_.page != head_.next || !is_unsent_.exchange(false)) return;
-  for (int i = 0; i < kAppends && is_answered_; ++i) {
+void SharedHistory::Send(int appends) {
+  if (!is_answered_ || head_revision_ <= 0 || !IsOfPlace(head_) || place_.page != head_.next)
+    return;
+  if (!is_unsent_.exchange(false)) return;
+  for (int i = 0; i < appends && is_answered_; ++i) {
     const auto page = Unsent();
-    if (!page.ok() || (page->events.empty() && page->audit.empty())) return SaveIfDue();
+    if (!page.ok()) break;
+    if (page->events.empty() && page->audit.empty()) return SaveIfDue();
     const auto appended = Append(*page);
     // Else there was no answer, or another node has appended: after the next Follow().
     is_answered_ = appended.ok() && *appended;

@@ -9,17 +9,22 @@
 // LOG names the numbers of events in versions that clients resume from; INCARNATION the pages, so
 // that a new etcd is not taken for the old one. Each node that records events takes a block of
 // numbers above NUMBERS, so that the events of a later master are above those that a former one has
-// shown. Without etcd a node takes a part of the next block that is its own by its name.
+// shown. Without etcd a node takes a part of the next block that is its own by its name, and a
+// block once etcd answers; and another block where it sees that another node has used higher
+// numbers.
 //
 // A page is appended by a transaction that compares control/history, so that all nodes see the same
 // order. The local store is the queue: a named value in it says up to where its own records are
 // appended, and which pages are taken.
 //
-// Bound: the last kMostPages pages of kPageBytes stay in etcd. A node that was away for longer has
-// a gap, which an event EventsLost tells. Without etcd nothing is lost: it is appended later.
+// Bounds: the last kMostPages pages of about kPageBytes stay in etcd. A node that was away for
+// longer has a gap, which is an event EventsLost. Each turn reads and appends a bounded number of
+// pages. What the local store forgets before it is appended is not shared.
 //
-// On the thread of the store that owns this, unless stated otherwise. No call waits for longer than
-// one call of etcd that is not answered.
+// A history that cannot be read or written stops nothing else: it is tried again, or this node
+// keeps its own until the store is opened again.
+//
+// On the thread of the store that owns this, unless stated otherwise.
 #pragma once
 
 #include <atomic>
@@ -49,29 +54,34 @@ class SharedHistory {
   SharedHistory(Client& client, Store& local, Mutex& local_mutex, const std::string& prefix,
                 std::string instance, uint64_t most_pages = kMostPages);
 
-  // Both before the store is used. Resume() reads what this node knows of the history. Join() takes
-  // what others have recorded until now. UNAVAILABLE: etcd does not answer, and this node has never
-  // taken part. One that has takes the records of the others later, and has numbers of its own.
+  // These three before the store is used, in this order. Errors are those of the local store. What
+  // this node knows of the history.
   absl::Status Resume();
+  // Takes part, and takes what others have recorded. Where etcd does not answer, a node that has
+  // taken part before goes on from there with the next Follow(), and one that has not keeps its own
+  // history.
   absl::Status Join();
-  // After it, where this node is to record events: takes a block of numbers, if etcd answers.
-  void Reserve();
+  // This node is to record events: takes numbers for them.
+  absl::Status TakeNumbers();
   // Writes down how far it has come, so that less is read again.
   void Leave();
 
   // This node has recorded something. Any thread.
   void OnRecorded() { is_unsent_ = true; }
-  // Takes what is new. `head`: control/history as etcd has it; without a value it has none.
+  // Takes what is new. `head`: control/history as etcd has it; mod_revision 0: it has none.
   void Follow(const KeyValue& head);
-  // Appends what this node has recorded. What fails is tried again after the next Follow().
-  void Send();
+  // Appends what this node has recorded, by at most `appends` transactions. What fails is tried
+  // again after the next Follow().
+  void Send(int appends = kAppends);
 
-  // How this node numbers its events. Before the store is used.
-  EventNumbering Numbering() const;
+  // How this node numbers its events. `begin` grows where another node has used higher numbers. Any
+  // thread, after TakeNumbers().
+  EventNumbering numbering() const;
   // How often records of other nodes were taken. Any thread.
   uint64_t taken() const { return taken_; }
 
  private:
+  static constexpr int kAppends = 16;  // In one turn: the lease has to be kept alive meanwhile.
   struct Head {
     std::string log, incarnation;
     uint64_t first = 1, next = 1;
@@ -82,21 +92,26 @@ class SharedHistory {
     std::string log, incarnation;
     uint64_t page = 1;               // The next one to take.
     uint64_t events = 0, audit = 0;  // Numbers of the last own records that are appended.
+    uint64_t begin = 0;              // EventNumbering::begin, of the last start that recorded.
   };
   static std::string TextOf(const Head& head);
   static std::optional<Head> ParseHead(const std::string& text);
   std::string KeyOf(uint64_t page) const;
 
-  absl::Status ReadPlace();
-  absl::Status TakePart();
-  absl::StatusOr<Head> FindOrMakeHead();
-  absl::Status Adopt(const Head& head);
-  absl::Status FindNumbers();
-  absl::Status Take(const Head& head);
-  absl::Status TakePage(const std::string& bytes, std::vector<EventRecord>& events,
-                        std::vector<AuditRecord>& audit);
+  absl::Status FindOrMakeHead();
+  absl::Status UseHistory();
+  absl::StatusOr<uint64_t> LastNumber();
+  absl::Status ReadPages();
+  void TakePage(const std::string& bytes, std::vector<EventRecord>& events,
+                std::vector<AuditRecord>& audit);
   absl::StatusOr<HistoryPage> Unsent();
   absl::StatusOr<bool> Append(const HistoryPage& page);
+  bool Reserve(uint64_t above);
+  uint64_t OwnPart(uint64_t above) const;
+  bool IsOfPlace(const Head& head) const {
+    return head.log == place_.log && head.incarnation == place_.incarnation;
+  }
+  void SetBegin(uint64_t begin);
   void SaveIfDue();
 
   Client& client_;
@@ -106,14 +121,16 @@ class SharedHistory {
   const uint64_t most_pages_;
 
   Place place_;
-  uint64_t saved_page_ = 0;    // Of place_, in the local store.
-  uint64_t last_ = 0;          // Number in the local store, after Resume() or Join().
-  uint64_t begin_ = 0;         // EventNumbering::begin
-  bool has_gap_ = false;       // Before the next page that is taken.
-  bool is_answered_ = true;    // Send() may be tried.
-  Head head_;                  // As last seen,
-  int64_t head_revision_ = 0;  // and its mod_revision.
+  uint64_t saved_page_ = 0;     // Of place_, in the local store.
+  bool has_gap_ = false;        // Before the next page that is taken.
+  bool is_answered_ = true;     // Send() may be tried.
+  bool has_reserved_ = false;   // begin_ is a block of its own.
+  uint64_t highest_taken_ = 0;  // Number of an event of another node.
+  Head head_;                   // As last seen,
+  int64_t head_revision_ = 0;   // and its mod_revision; 0: never.
   std::atomic<bool> is_unsent_ = true;
+  std::atomic<bool> takes_part_ = false;
+  std::atomic<uint64_t> begin_ = 0;  // 0: this node records no events.
   std::atomic<uint64_t> taken_ = 0;
 };
 

@@ -27,8 +27,8 @@ class TurnSignal {
     changed_.NotifyOne();
   }
 
-  // Until `interval` is over or Wake() is called; then `gather` more, so that what comes one after
-  // the other shares a turn. False: Stop() was called.
+  // Until `interval` is over or Wake() is called; then `gather` more, so that several changes in a
+  // row share one turn. False: Stop() was called.
   bool Await(std::chrono::milliseconds interval, std::chrono::milliseconds gather) {
     MutexLock lock(mutex_);
     changed_.WaitFor(lock, interval,

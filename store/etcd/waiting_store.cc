@@ -31,7 +31,6 @@ class WaitingStore final : public NodePart {
     // for an etcd that does not answer.
     client_->Limit(milliseconds::zero());
     if (thread_.joinable()) thread_.join();
-    history_.Leave();
     LimitFarewell(kWithdrawal);
   }
 
@@ -59,7 +58,7 @@ class WaitingStore final : public NodePart {
 
   int64_t epoch() const override { return 0; }
   EventNumbering event_numbering() const override {
-    EventNumbering numbering = history_.Numbering();
+    EventNumbering numbering = history_.numbering();
     numbering.follows = true;
     return numbering;
   }
@@ -150,8 +149,6 @@ class WaitingStore final : public NodePart {
     }
     answered_ = options_.clock();
     ShowNodes(control->nodes);
-    history_.Follow(control->history);
-    history_.Send();
     if (!control->owner) {
       if (epoch_ == 0 && answered_ - opened_ < options_.yields) return "";
       MutexLock lock(mutex_);
@@ -161,6 +158,8 @@ class WaitingStore final : public NodePart {
     NoteOwner(*control);
     // What could not be read or written now is tried again next time.
     if (control->sequence != sequence_) (void)Refresh();
+    history_.Follow(control->history);
+    history_.Send();
     return "";
   }
 

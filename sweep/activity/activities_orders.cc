@@ -17,6 +17,16 @@ constexpr char kHeldText[] =
     "the fabric was managed with other settings: nothing is written until the takeover report is "
     "accepted";
 
+// By any end port that is known.
+bool IsNamedAsMaster(Lid lid, const fabric::FabricSnapshot& snapshot) {
+  bool is_named = false;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    for (const auto& [ref, port] : node.EndPorts())
+      is_named = is_named || (port.known && port.info.master_sm_lid == lid);
+  });
+  return is_named;
+}
+
 }  // namespace
 
 void Activities::Apply(Mastership::Order order, Instant now) {
@@ -25,7 +35,10 @@ void Activities::Apply(Mastership::Order order, Instant now) {
   if (order.tables_unknown) programming_.ForgetTables();
   if (order.rose) {
     const Lid before = order.continues ? guard_.PredecessorLid(programming_.lids()) : Lid();
-    programming_.desired().SetFirstRun({.is_first = true, .predecessor = before});
+    const Lid own = programming_.lids().RecordedLid(observed_.own().port_guid);
+    const bool is_named = IsNamedAsMaster(own, *observed_.snapshot());
+    programming_.desired().SetFirstRun(
+        {.is_first = true, .predecessor = before, .own = is_named ? Lid() : own});
     ground_.devices.applied().TakeVouched(order.continues, *observed_.snapshot());
     guard_.OnBecameMaster();
   }

@@ -53,8 +53,14 @@ struct FirstRun {
   // The LID of a predecessor with the same durable state. Ports whose MasterSMLID it is need not
   // register again, and a switch whose MasterSMLID it is holds what is known of it. 0: none.
   Lid predecessor = Lid();
+  // This SM's LID, where no port named it as MasterSMLID when this SM became master: a port that
+  // does was written since, as a run that a change has interrupted does. 0: unknown.
+  Lid own = Lid();
 
-  bool MustRegister(Lid master_sm_lid) const { return is_first && !IsOfPredecessor(master_sm_lid); }
+  bool MustRegister(Lid master_sm_lid) const {
+    const bool is_written = own && master_sm_lid == own;
+    return is_first && !is_written && !IsOfPredecessor(master_sm_lid);
+  }
   bool IsOfPredecessor(Lid master_sm_lid) const {
     return predecessor && master_sm_lid == predecessor;
   }

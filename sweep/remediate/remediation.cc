@@ -326,6 +326,7 @@ void Remediation::OnCompletion(const mad::Completion& completion, Instant now) {
   if (completion.device >= kAskerDevice) return;
   const NodeIndex node(completion.device);
   if (completion.outcome == mad::Completion::Outcome::kTimedOut) {
+    if (completion.may_be_unknown) return;
     if (timed_out_.size() >= kMaxTimedOut) timed_out_.clear();
     const auto [last, is_new] = timed_out_.try_emplace(node, now);
     if (!is_new && last->second + kTimeoutGap > now) return;

@@ -28,7 +28,9 @@ void AdaptiveRoutingReader::List(ProgramStage stage, WorkQueue& queue) {
 
 std::optional<mad::SmpRequest> AdaptiveRoutingReader::Next(const WorkItem& item) {
   const uint32_t modifier = item.work == Work::kReadCapabilities ? wire::GeneralInfo::kModifier : 0;
-  return ground_.devices.Get(item.node, AttributeOf(item.work), modifier);
+  mad::SmpRequest request = ground_.devices.Get(item.node, AttributeOf(item.work), modifier);
+  request.may_be_unknown = true;
+  return request;
 }
 
 // A switch that does not answer, or not with status 0, has no adaptive routing that is known of.

@@ -46,8 +46,8 @@ void RequestSender::OnCompletion(const mad::Completion& completion) {
   if (completion.outcome == Outcome::kResponse)
     silent_.erase(RouteOf(item));
   else if (completion.outcome == Outcome::kTimedOut && builder_.node(item.node) != nullptr &&
-           item.work < Work::kReadCapabilities)  // Vendors' attributes may be dropped as unknown.
-    silent_.insert(RouteOf(item));               // The engine has used all its retries.
+           !completion.may_be_unknown)
+    silent_.insert(RouteOf(item));  // The engine has used all its retries.
 }
 
 bool RequestSender::Withdraw(const WorkItem& item) {

@@ -23,7 +23,8 @@ using wire::SmState;
 
 class CoreClaim : public testing::Test {
  protected:
-  CoreClaim() : harness_(**sim::Generate("superpod:sus=1,hosts=4,rails=2")) {
+  explicit CoreClaim(const char* fabric = "superpod:sus=1,hosts=4,rails=2")
+      : harness_(**sim::Generate(fabric)) {
     harness_.fabric().SetObserver(&watch_);
   }
   size_t Add(const std::string& host, SmMode mode = SmMode::kManage) {
@@ -62,9 +63,27 @@ class CoreClaim : public testing::Test {
     watch_ = SetWatch();
     harness_.fabric().ResetStats();
     harness_.Start(second);
+    if (cable_changes_) {
+      for (int i = 0; i < 200; ++i) FlapCable();
+    }
     EXPECT_TRUE(harness_.RunUntilUp(second)) << LogOf(manager(second));
+    if (cable_changes_) harness_.RunFor(seconds(2));
     EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
     return watch_.reregisters.size();
+  }
+  // One between two switches.
+  void FlapCable() {
+    sim::SimFabric& fabric = harness_.fabric();
+    for (const sim::SimCable& cable : fabric.ListCables()) {
+      const auto a = fabric.FindNode(cable.a.node), b = fabric.FindNode(cable.b.node);
+      if (!fabric.device(*a)->IsSwitch() || !fabric.device(*b)->IsSwitch()) continue;
+      EXPECT_TRUE(fabric.Unlink(harness_.now(), {*a, cable.a.port}).ok());
+      harness_.RunFor(std::chrono::microseconds(500));
+      EXPECT_TRUE(fabric.Link(harness_.now(), {*a, cable.a.port}).ok());
+      harness_.RunFor(std::chrono::microseconds(500));
+      return;
+    }
+    ADD_FAILURE() << "no such cable";
   }
   // Another subnet manager was master after `first`, and knew other clients.
   void LetAnotherRule(size_t first) {
@@ -78,6 +97,7 @@ class CoreClaim : public testing::Test {
   SetWatch watch_;
   sim::Simulation harness_;
   bool another_rules_ = false;
+  bool cable_changes_ = false;  // Within the takeover.
   std::shared_ptr<const sweep::SwitchTables> vouched_;
 };
 
@@ -150,6 +170,21 @@ TEST_F(CoreClaim, ClientsRegisterAgainWhereTheStateMayBeOld) {
 TEST_F(CoreClaim, ClientsOfAnotherSubnetManagerRegisterAgain) {
   another_rules_ = true;
   EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 8u);
+}
+
+// A takeover that takes a while.
+class LargeCoreClaim : public CoreClaim {
+ protected:
+  LargeCoreClaim() : CoreClaim("superpod:sus=2,hosts=16,rails=8") { cable_changes_ = true; }
+};
+
+TEST_F(LargeCoreClaim, AChangeWithinATakeoverAsksNoClientToRegisterAgain) {
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 0u);
+}
+
+TEST_F(LargeCoreClaim, AChangeWithinAFirstRunAsksEachClientOnce) {
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/false), 256u);
+  for (const auto& [port, count] : watch_.reregisters) EXPECT_EQ(count, 1);
 }
 
 // ---- what a master has stored, shown beside it

@@ -234,5 +234,28 @@ TEST(EngineDeadDevice, OneThatAnswersOtherRequestsKeepsItsQueue) {
               completion.context.number == 1 ? Outcome::kTimedOut : Outcome::kResponse);
 }
 
+// ibsim reports the timeouts of what it does not know at once, so that four pass before anything
+// else is answered.
+TEST(EngineDeadDevice, OneThatDropsAnUnknownRequestKeepsItsQueueAndIsNoSuspect) {
+  for (const bool may_be_unknown : {false, true}) {
+    SCOPED_TRACE(may_be_unknown);
+    EngineOptions options;
+    options.device_limit = 1;
+    FakeWire wire(options);
+    wire.react = [](const FakeWire::Sent& sent) {
+      return sent.smp.modifier == 1 ? Lost() : FakeWire::Reaction{};
+    };
+    SmpRequest unknown = FakeWire::Get(7, 1);
+    unknown.may_be_unknown = may_be_unknown;
+    wire.Submit(unknown);
+    for (uint32_t number = 2; number <= 8; ++number) wire.Submit(FakeWire::Get(7, number));
+    wire.RunUntil(Instant(400ms));  // Two attempts.
+    EXPECT_EQ(wire.engine.TakeSuspects().empty(), may_be_unknown);
+    wire.Run();
+    EXPECT_EQ(wire.Count(Outcome::kTimedOut), may_be_unknown ? 1u : 8u);
+    EXPECT_EQ(wire.Count(Outcome::kResponse), may_be_unknown ? 7u : 0u);
+  }
+}
+
 }  // namespace
 }  // namespace fabricd::mad

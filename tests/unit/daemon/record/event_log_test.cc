@@ -150,7 +150,7 @@ TEST_F(EventLogTest, AWaitingNodeShowsTheEventsOfTheMasterAndNoneOfItsOwn) {
   EmitEvents({"Own"});
   EXPECT_EQ(watcher->wakes, 0);
   EXPECT_TRUE(store_.MergeHistory({OfMaster(1005, "A"), OfMaster(1006, "B")}, {}).ok());
-  log_->CatchUp();
+  EXPECT_TRUE(log_->CatchUp());
   RunJobs();
   EXPECT_EQ(watcher->wakes, 1);
   EXPECT_THAT(TypesAfter(1000), ElementsAre("A", "B"));
@@ -162,12 +162,25 @@ TEST_F(EventLogTest, AWaitingNodeShowsTheEventsOfTheMasterAndNoneOfItsOwn) {
   EXPECT_EQ(log_->BeginAt(log_->VersionOf(5)).status().code(), absl::StatusCode::kOutOfRange);
 }
 
+TEST_F(EventLogTest, NumbersGoAboveThoseThatAnotherNodeHasUsed) {
+  store_.set_event_numbering({.floor = 1000, .begin = 2000});
+  Open();
+  EmitEvents({"A"});
+  EXPECT_THAT(log_->version(), EndsWith(".2000"));
+  store_.set_event_numbering({.floor = 1000, .begin = 5000});
+  EmitEvents({"B", "C"});
+  EXPECT_THAT(log_->version(), EndsWith(".5001"));
+  store_.set_event_numbering({.floor = 1000, .begin = 5000});
+  EmitEvents({"D"});
+  EXPECT_THAT(log_->version(), EndsWith(".5002"));
+}
+
 TEST_F(EventLogTest, TheHistoryOfAWaitingNodeIsBoundedToo) {
   store_.set_event_numbering({.follows = true, .floor = 1000});
   Open({.keep = 2});
   for (uint64_t number = 1001; number <= 1005; ++number)
     EXPECT_TRUE(store_.MergeHistory({OfMaster(number, "A")}, {}).ok());
-  log_->CatchUp();
+  EXPECT_TRUE(log_->CatchUp());
   RunJobs();
   EXPECT_EQ(Stored().size(), 2u);
 }

@@ -97,7 +97,14 @@ struct Node {
   SharedHistory history;
 };
 
-class SharedHistoryTest : public EtcdTest {};
+class SharedHistoryTest : public EtcdTest {
+ protected:
+  static void MustTakeNumbers(Node& node) { EXPECT_TRUE(node.history.TakeNumbers().ok()); }
+  std::string Head() {
+    const auto head = client_->Range({std::string(kPrefix) + "control/history"});
+    return head.ok() && !head->kvs.empty() ? head->kvs[0].value : std::string();
+  }
+};
 
 TEST_F(SharedHistoryTest, RecordsOfOneNodeAreAtTheOther) {
   Node a(*client_, "a"), b(*client_, "b");
@@ -202,7 +209,7 @@ TEST_F(SharedHistoryTest, HistoriesFromBeforeStayApart) {
   EXPECT_TRUE(b.local.AppendEvents({Event(1, "NodeVanished")}).ok());
   EXPECT_TRUE(b.local.AppendAudit({Audit("user:bob")}).ok());
   a.Start();
-  EXPECT_EQ(a.history.Numbering().floor, SharedHistory::kFloor);
+  EXPECT_EQ(a.history.numbering().floor, SharedHistory::kFloor);
   b.Start();
   a.Turn();
   b.Turn();
@@ -217,41 +224,150 @@ TEST_F(SharedHistoryTest, HistoriesFromBeforeStayApart) {
 TEST_F(SharedHistoryTest, EachStartHasNumbersAboveThoseOfAllStartsBefore) {
   Node a(*client_, "a"), b(*client_, "b");
   a.Start();
-  a.history.Reserve();
-  const uint64_t first = a.history.Numbering().begin;
+  MustTakeNumbers(a);
+  const uint64_t first = a.history.numbering().begin;
   EXPECT_GT(first, SharedHistory::kFloor);
   // What a shows and cannot append before it dies is below what b shows.
   b.Start();
-  b.history.Reserve();
-  EXPECT_GE(b.history.Numbering().begin, first + SharedHistory::kBlock);
+  MustTakeNumbers(b);
+  EXPECT_GE(b.history.numbering().begin, first + SharedHistory::kBlock);
+}
+
+// As a start does that etcd does not answer.
+uint64_t NumbersWithoutEtcd(Node& node) {
+  EXPECT_TRUE(node.history.Resume().ok());
+  node.client.next = Unanswered::Next::kLost;
+  EXPECT_TRUE(node.history.TakeNumbers().ok());
+  return node.history.numbering().begin;
 }
 
 TEST_F(SharedHistoryTest, NodesWithoutEtcdUseDifferentNumbersBelowThoseOfTheNextStart) {
   Node a(*client_, "a"), b(*client_, "b");
-  EXPECT_EQ(a.history.Numbering().floor, 0u);  // It has never taken part.
+  EXPECT_EQ(a.history.numbering().floor, 0u);  // It has never taken part.
   a.Start();
   b.Start();
-  const uint64_t of_a = a.history.Numbering().begin, of_b = b.history.Numbering().begin;
+  const uint64_t of_a = NumbersWithoutEtcd(a), of_b = NumbersWithoutEtcd(b);
   EXPECT_NE(of_a, of_b);
+  // Also where a power failure takes all events of that start.
+  EXPECT_GT(NumbersWithoutEtcd(a), of_a);
   Node c(*client_, "c");
   c.Start();
-  c.history.Reserve();
-  EXPECT_GT(c.history.Numbering().begin, std::max(of_a, of_b));
-  // A restart without etcd knows the numbers of before.
-  a.Record({Event(of_a)});
+  MustTakeNumbers(c);
+  EXPECT_GT(c.history.numbering().begin, std::max(of_a, of_b));
+}
+
+TEST_F(SharedHistoryTest, AMasterThatSeesHigherNumbersGoesAboveThem) {
+  Node a(*client_, "a"), b(*client_, "b");
+  a.Start();
+  b.Start();
+  MustTakeNumbers(b);
+  const uint64_t before = b.history.numbering().begin;
+  // Without etcd a has started again and again, and recorded.
+  uint64_t of_a = 0;
+  for (int start = 0; start < 4; ++start) {
+    of_a = NumbersWithoutEtcd(a);
+    EXPECT_TRUE(a.local.AppendEvents({Event(of_a)}).ok());
+  }
+  ASSERT_GT(of_a, before);
+  a.history.OnRecorded();
+  a.Turn();
+  b.Turn();
+  EXPECT_GT(b.history.numbering().begin, of_a);
+}
+
+TEST_F(SharedHistoryTest, AMasterWithoutEtcdTakesABlockOnceItAnswers) {
+  Node a(*client_, "a");
+  a.Start();
+  const uint64_t alone = NumbersWithoutEtcd(a);
+  a.Turn();
+  EXPECT_EQ(a.history.numbering().begin % SharedHistory::kBlock, 0u);
+  EXPECT_GT(a.history.numbering().begin, alone);
+}
+
+TEST_F(SharedHistoryTest, ANodeThatDoesNotTakePartWritesNothing) {
+  Node a(*client_, "a");
+  EXPECT_TRUE(a.local.AppendEvents({Event(1)}).ok());
+  a.history.OnRecorded();
+  a.history.Send();  // The destructor of a store that did not open.
   EXPECT_TRUE(a.history.Resume().ok());
-  EXPECT_GT(a.history.Numbering().begin, of_a);
+  a.Turn();
+  a.history.Leave();
+  EXPECT_EQ(Head(), "");
+}
+
+TEST_F(SharedHistoryTest, ANodeThatFindsNoEtcdKeepsItsOwnHistory) {
+  Node a(*client_, "a");
+  a.client.next = Unanswered::Next::kLost;
+  a.Start();
+  MustTakeNumbers(a);
+  EXPECT_EQ(a.history.numbering().floor, 0u);
+  a.Record({Event(1)});
+  a.Turn();
+  EXPECT_EQ(Head(), "");
+}
+
+TEST_F(SharedHistoryTest, AnUnusableHeadIsReplaced) {
+  for (const char* text : {"", "nonsense", "  1 2 0", "log inc 9 3 0"}) {
+    SCOPED_TRACE(text);
+    ASSERT_TRUE(client_->Put(std::string(kPrefix) + "control/history", text, 0).ok());
+    Node a(*client_, "a"), b(*client_, "b");
+    a.Start();
+    b.Start();
+    a.Record({Event(1)});
+    b.Turn();
+    EXPECT_THAT(b.Numbers(), ElementsAre(1));
+  }
+}
+
+TEST_F(SharedHistoryTest, AnEtcdThatIsRestoredGetsAgainTheRecordsThatItLacks) {
+  Node a(*client_, "a"), b(*client_, "b");
+  a.Start();
+  b.Start();
+  MustTakeNumbers(a);
+  uint64_t number = a.history.numbering().begin;
+  a.Record({Event(++number)}, {Audit("user:alice")});
+  b.Turn();
+  const std::string old = Head();
+  for (int i = 0; i < 3; ++i) a.Record({Event(++number)}, {Audit(fmt::format("call {}", i))});
+  b.Turn();
+  // The state of before.
+  const std::string pages = std::string(kPrefix) + "history/";
+  const auto kvs = client_->Range({pages, EndOfPrefix(pages)})->kvs;
+  for (size_t i = 1; i < kvs.size(); ++i) ASSERT_TRUE(client_->DeleteRange(kvs[i].key, "").ok());
+  ASSERT_TRUE(client_->Put(std::string(kPrefix) + "control/history", old, 0).ok());
+  for (int i = 0; i < 3; ++i) {
+    a.Turn();
+    b.Turn();
+  }
+  Node c(*client_, "c");
+  c.Start();
+  EXPECT_EQ(c.Numbers(), a.Numbers());
+  EXPECT_EQ(b.Numbers(), a.Numbers());
+  EXPECT_EQ(c.Callers().size(), 4u);
+  EXPECT_EQ(b.Callers().size(), 4u);
+}
+
+TEST_F(SharedHistoryTest, ManyPagesAreTakenInSeveralTurns) {
+  Node a(*client_, "a"), b(*client_, "b");
+  a.Start();
+  b.Start();
+  for (uint64_t number = 1; number <= 300; ++number) a.Record({Event(number)});
+  b.Turn();
+  EXPECT_EQ(b.Numbers().size(), 256u);
+  b.Turn();
+  EXPECT_EQ(b.Numbers().size(), 300u);
 }
 
 TEST_F(SharedHistoryTest, AnAnswerThatIsLostCostsABlockOfNumbersAndNoMore) {
   Node a(*client_, "a"), b(*client_, "b");
   a.Start();
   a.client.next = Unanswered::Next::kDoneButLost;
-  a.history.Reserve();
+  MustTakeNumbers(a);
   b.Start();
-  b.history.Reserve();
-  EXPECT_NE(a.history.Numbering().begin, b.history.Numbering().begin);
-  a.Record({Event(a.history.Numbering().begin)});  // After another look.
+  MustTakeNumbers(b);
+  EXPECT_NE(a.history.numbering().begin, b.history.numbering().begin);
+  a.Turn();
+  a.Record({Event(a.history.numbering().begin)});
   a.Turn();
   b.Turn();
   EXPECT_EQ(b.Numbers(), a.Numbers());

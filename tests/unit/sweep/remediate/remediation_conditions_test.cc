@@ -206,6 +206,14 @@ TEST_F(RemediationTest, TimeOutsAndRefusedSetsMakeConditions) {
     Wait(seconds(10));
     remediation_->OnCompletion(silent, now_);
   }
+  mad::Completion unknown;  // An attribute that the device may not have.
+  unknown.outcome = mad::Completion::Outcome::kTimedOut;
+  unknown.may_be_unknown = true;
+  unknown.device = fabric_.switches[0].value();
+  for (int i = 0; i < 10; ++i) {
+    Wait(seconds(10));
+    remediation_->OnCompletion(unknown, now_);
+  }
   mad::Completion refused;
   refused.outcome = mad::Completion::Outcome::kResponse;
   refused.method = wire::Method::kSet;

@@ -39,7 +39,10 @@ class AdaptiveRoutingReaderTest : public OneWriterTest<AdaptiveRoutingReader> {
 TEST_F(AdaptiveRoutingReaderTest, AsksCapableSwitchesAndDistrustsTheTablesOfThoseWhereItIsOn) {
   auto asked = List(kRead);
   ASSERT_EQ(asked.size(), 2u);
-  for (const Request& each : asked) EXPECT_TRUE(Is(each, Work::kReadCapabilities));
+  for (const Request& each : asked) {
+    EXPECT_TRUE(Is(each, Work::kReadCapabilities));
+    EXPECT_TRUE(each.smp.may_be_unknown);
+  }
   EXPECT_EQ(asked[0].smp.modifier, wire::GeneralInfo::kModifier);
   Reply(asked[0], AnswerWith(asked[0], Capable()));
   Reply(asked[1], AnswerWith(asked[1], wire::GeneralInfo()));
