@@ -38,7 +38,7 @@ void HistoryBook::CheckAudit(store::Store& disk, size_t number) {
   const auto records = disk.ListAudit({});
   for (const store::AuditRecord& record : *records)
     if (missing.erase(record.request) == 0)
-      Say("history", fmt::format("node {} has the call '{}' twice, or nobody has made it", number,
+      Say("history", fmt::format("node {} has the call '{}' twice, or it was never made", number,
                                  record.request));
   if (!missing.empty())
     Say("history", fmt::format("node {} lacks {} of {} calls, the first is {}", number,

@@ -24,8 +24,6 @@ class HistoryBook {
   // In the end. `disk`: the local store of node `number`.
   void Check(store::Store& disk, size_t number);
 
-  size_t events() const { return events_.size(); }
-
  private:
   void CheckEvents(store::Store& disk, size_t number);
   void CheckAudit(store::Store& disk, size_t number);

@@ -2,7 +2,6 @@
 #include "store/etcd/shared_history.h"
 
 #include <algorithm>
-#include <functional>
 #include <random>
 #include <sstream>
 #include <utility>
@@ -97,7 +96,7 @@ absl::Status SharedHistory::FindOrMakeHead() {
   KeyValue kv = found->kvs.empty() ? KeyValue() : std::move(found->kvs[0]);
   auto head = ParseHead(kv.value);
   if (!head) {
-    // There is none, or what nobody can use.
+    // There is none, or its value cannot be read.
     Transaction make;
     make.comparisons = {{head_key_, Comparison::Field::kModRevision, kv.mod_revision}};
     head = Head{place_.log.empty() ? RandomName() : place_.log, RandomName()};
@@ -118,16 +117,16 @@ absl::Status SharedHistory::FindOrMakeHead() {
   return absl::OkStatus();
 }
 
-// What was recorded before this node took part stays its own.
+// Records from before this node took part are not shared.
 absl::Status SharedHistory::UseHistory() {
   if (IsOfPlace(head_)) return absl::OkStatus();
   if (place_.log != head_.log) {
+    const auto last = LastNumber();
+    if (!last.ok()) return last.status();
     MutexLock lock(local_mutex_);
-    const auto events = local_.ListEvents({.limit = 1, .latest = true});
-    if (!events.ok()) return events.status();
     const auto audit = local_.ListAudit({.limit = 1});
     if (!audit.ok()) return audit.status();
-    place_.events = events->empty() ? 0 : events->back().number;
+    place_.events = *last;
     place_.audit = audit->empty() ? 0 : audit->back().number;
     FABRICD_RETURN_IF_ERROR(local_.PutMeta(kEventLogKey, head_.log));
   }
@@ -164,7 +163,7 @@ absl::Status SharedHistory::TakeNumbers() {
   const uint64_t above = std::max(*last, place_.begin);
   if (Reserve(above)) return absl::OkStatus();
   SetBegin(OwnPart(above));
-  Leave();  // Nobody else knows of it.
+  Leave();  // It is recorded nowhere else.
   return absl::OkStatus();
 }
 
