@@ -51,13 +51,15 @@ TEST_F(AppTest, ListingsHoldUpNoDurableWrite) {
     released.get_future().wait();
   });
   begun.get_future().wait();
-  bool refused = false;
+  std::atomic<bool> refused = false;
   while (!refused)
-    app->events().List({.types = {"LinkDown"}},
-                       [&](const auto& page) { refused = refused || !page.ok(); });
+    app->events().List({.types = {"LinkDown"}}, [&](const auto& page) {
+      if (!page.ok()) refused = true;
+    });
   const absl::Status held = MakeHold();
   EXPECT_TRUE(held.ok()) << held;
   released.set_value();
+  End();  // The listings that wait still write to `refused`.
 }
 
 // A FIFO without a reader blocks the writer, like a disk that hangs.

@@ -17,7 +17,7 @@ using SaServiceTest = RunningApp;
 TEST_F(SaServiceTest, TablesOfManySegments) {
   Run("fat-tree:radix=24,levels=3");
   SaClient client(*app, "node0099 mlx5_0");
-  auto answer = client.Ask(wire::Method::kGetTable, wire::PortInfoRecord{}, 0);
+  auto answer = client.AskPatiently(wire::Method::kGetTable, wire::PortInfoRecord{}, 0);
   EXPECT_EQ(answer.kind, mad::IncomingMad::Kind::kReceived);
   EXPECT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
   size_t ports = 0;
@@ -31,7 +31,7 @@ TEST_F(SaServiceTest, TablesOfManySegments) {
   EXPECT_TRUE(std::is_sorted(records.begin(), records.end(), [](const auto& a, const auto& b) {
     return std::pair(a.lid, a.port) < std::pair(b.lid, b.port);
   }));
-  answer = client.Ask(wire::Method::kGetTable, wire::LinkRecord{}, 0);
+  answer = client.AskPatiently(wire::Method::kGetTable, wire::LinkRecord{}, 0);
   EXPECT_GT(RecordsOf<wire::LinkRecord>(answer).size(), 20'000u);
   client.Stop();
 }
@@ -134,11 +134,12 @@ TEST_F(SaServiceTest, VlTablesAreReadOnRequest) {
   const NodeIndex leaf = view->snapshot->port(port)->peer.node;
   wire::SlToVlMappingTableRecord map;
   map.lid = view->lids->Of({leaf, PortNum(0)}).base;
-  const auto answer = client.Ask(wire::Method::kGetTable, map, 1);
+  const auto answer = client.AskPatiently(wire::Method::kGetTable, map, 1);
   EXPECT_EQ(HeaderOf(answer).mad.status, wire::kStatusOk);
   const size_t ports = view->snapshot->node(leaf)->ports.size();
   EXPECT_EQ(RecordsOf<wire::SlToVlMappingTableRecord>(answer).size(), ports * ports);
-  const auto all = client.Ask(wire::Method::kGetTable, wire::VlArbitrationTableRecord{}, 0);
+  const auto all =
+      client.AskPatiently(wire::Method::kGetTable, wire::VlArbitrationTableRecord{}, 0);
   EXPECT_EQ(HeaderOf(all).mad.status, wire::kStatusOk);
   EXPECT_GT(RecordsOf<wire::VlArbitrationTableRecord>(all).size(), 4 * ports);
   client.Stop();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -73,8 +74,9 @@ class EtcdTest : public ::testing::Test {
   std::unique_ptr<SharedStore> MustOpen(const TempDir& directory,
                                         std::vector<std::string> endpoints = {}) {
     auto store = Open(directory, std::move(endpoints));
-    EXPECT_TRUE(store.ok()) << store.status();
-    return store.ok() ? *std::move(store) : nullptr;
+    // Nothing of a test holds without its store.
+    if (!store.ok()) throw std::runtime_error(store.status().ToString());
+    return *std::move(store);
   }
   static size_t LidsOf(Store& store) {
     const auto lids = store.LoadLids();
