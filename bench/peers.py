@@ -237,6 +237,15 @@ class Simulator:
 
     def dump(self):
         """What ibsim says of the whole fabric: {port GUID: EndPort} of HCA ports and switches."""
+        return {found[1]: EndPort(*map(int, found.groups()[1:4]), found[5])
+                for found in END_PORT.finditer(self._dump_text())}
+
+    def not_active(self):
+        """The ports with a link that no subnet manager has made active, as ibsim prints them."""
+        return [line.strip() for line in self._dump_text().splitlines()
+                if line.endswith("/LinkUp") and not line.endswith(" Active/LinkUp")]
+
+    def _dump_text(self):
         begin = os.path.getsize(self.log)
         self.command("Dump")
         deadline = time.monotonic() + 60
@@ -245,12 +254,10 @@ class Simulator:
                 log.seek(begin)
                 text = log.read()
             if re.search(r"(?m)^#  dumped \d+ nodes", text):
-                break
+                return text
             if time.monotonic() > deadline:
                 raise RunError("ibsim does not dump: " + text[-500:])
             time.sleep(0.01)
-        return {found[1]: EndPort(*map(int, found.groups()[1:4]), found[5])
-                for found in END_PORT.finditer(text)}
 
     def stop(self):
         stop_process(self.process)
