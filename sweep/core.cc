@@ -112,10 +112,11 @@ void Core::On(const mad::IncomingMad& mad, Instant now) {
 void Core::OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
   const bool asked = smp.method == wire::Method::kGet || smp.method == wire::Method::kSet;
   if (smp.method == wire::Method::kTrap) {
-    if (mastership_.OnlyReads()) return;  // It was sent to another SM, which stops it.
+    // Only the master stops a trap (IBA vol 1 §13.4.9): the next one has the device repeat it.
+    if (!mastership_.IsMaster()) return;
     if (const auto key = RepressKey(mad.from.lid))
       effects_.send.push_back(mad::MakeTrapRepress(mad, *key));
-    if (mastership_.IsMaster()) traps_.OnTrap(wire::Notice::Decode(smp.data), now);
+    traps_.OnTrap(wire::Notice::Decode(smp.data), now);
   } else if (asked && smp.attribute == wire::AttributeId::kSmInfo) {
     activities_.Apply(mastership_.OnRequest(mad, smp, now, effects_.send), now);
   }

@@ -226,19 +226,22 @@ Programming::Outcome Programming::Finish(Instant now) {
     // This run did not touch the rest of the fabric, so what was pending there stays pending.
     desired_.pending().Mark(ended->undone());
     Observe(now);
-    return {true, confirmed, true, {}};
+    return {.trees_only = true, .complete = confirmed, .forwards_by_plan = true, .to_reread = {}};
   }
   NoteKeys(*ended);
   ShareMemory();
   Observe(now);
-  desired_.SetFirstRun({});
+  const bool is_first = desired_.TakeFirstRun();
   desired_.pending().OnRunEnded(ended->undone());
   const bool complete = confirmed && ended->has_plan();
   if (complete) {
     remediation_.OnApplied(planned_intent_, now);
     partitions_.OnApplied(ended->desired().keys.generation);
   }
-  return {false, complete, NoteAdaptiveRouting(), ended->ToLookAt()};
+  return {.is_first = is_first,
+          .complete = complete,
+          .forwards_by_plan = NoteAdaptiveRouting(),
+          .to_reread = ended->ToLookAt()};
 }
 
 // Returns false if it is not known where packets go.

@@ -28,6 +28,8 @@ class DesiredTracker {
     return pending;
   }
   void SetFirstRun(FirstRun first) { first_run_ = first; }
+  // A run has ended. Returns whether it was the first one.
+  bool TakeFirstRun() { return std::exchange(first_run_, {}).is_first; }
   void SetGoal(routing::ReplanGoal goal) { goal_ = goal; }
   routing::ReplanGoal goal() const { return goal_; }
   // `inputs` without aliases and first_run, which this class fills in.

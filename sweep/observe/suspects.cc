@@ -11,8 +11,15 @@ constexpr Duration kLongestPace = std::chrono::seconds(1);
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
 constexpr uint32_t kFreeLooks = 3;
 constexpr uint32_t kMostLooks = 200;  // In kForgottenAfter; then even changes do not avoid a pause.
+// Of these pauses. Longer than devices are known to return old values.
+constexpr Duration kLongestPause = std::chrono::seconds(5);
 // Some devices return old values for a while.
 constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
+
+Duration Doubled(Duration once, uint32_t times, Duration longest) {
+  return std::min(once * (1 << std::min(times, 10u)), longest);
+}
+
 }  // namespace
 
 void Suspects::Add(NodeIndex node, const std::string& cause, Instant now, bool thorough) {
@@ -85,11 +92,11 @@ void Suspects::OnLooked(NodeIndex node, bool changed, Instant now) {
   }
   if (changed || now > pace.last + kForgottenAfter) pace.vain = 0;
   pace.last = now;
-  if (++pace.looks > kMostLooks) pace.until = now + kShortestPace;
+  if (++pace.looks > kMostLooks)
+    pace.until = now + Doubled(kShortestPace, pace.looks - kMostLooks - 1, kLongestPause);
   if (!changed && ++pace.vain > kFreeLooks) {
     // Both ends of a link report it, so a few surveys without a change are normal.
-    const uint32_t doublings = std::min(pace.vain - kFreeLooks - 1, 10u);
-    pace.until = now + std::min(kShortestPace * (1 << doublings), kLongestPace);
+    pace.until = now + Doubled(kShortestPace, pace.vain - kFreeLooks - 1, kLongestPace);
   }
 }
 

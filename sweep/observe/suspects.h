@@ -6,8 +6,8 @@
 // switch reports it). Further reports do not extend the window, so none waits for ever. A switch
 // that keeps reporting without a change is surveyed at growing intervals: a storm of traps costs
 // one survey a second. If surveys find changes again and again, as in a device that returns old
-// values for long, they are limited to ten a second. A survey without a change is repeated once
-// after a few seconds, because devices may return old values for a while.
+// values for long, the pauses between them grow from 0.1 s to 5 s. A survey without a change is
+// repeated once after a few seconds, because devices may return old values for a while.
 #pragma once
 
 #include <functional>

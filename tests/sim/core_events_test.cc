@@ -204,6 +204,34 @@ TEST_F(CoreEvents, ALostTrapIsFoundByTheLightSweep) {
   EXPECT_THAT(sim::BrokenPairs(harness.fabric()), IsEmpty());
 }
 
+// A change every four seconds, and a link that comes back without a trap.
+TEST_F(CoreEvents, LightSweepsGoOnBetweenFrequentChanges) {
+  auto& fabric = harness_.fabric();
+  const PortRef unreported = Ref(SwitchCable().a);
+  const PortRef flapping = *fabric.FindHostPort("node0008 mlx5_1");
+  const PortRef heard = fabric.LinkedPeer(flapping);
+  ASSERT_NE(heard.node, unreported.node);
+  ASSERT_TRUE(fabric.Unlink(harness_.now(), unreported).ok());
+  ASSERT_TRUE(harness_.RunUntil([&] { return !IsKnownUp(unreported); }));
+  harness_.RunFor(std::chrono::minutes(1));
+  const sim::SimDevice& leaf = *fabric.device(heard.node);
+  harness_.manager(sm_).tamper = [&leaf](const mad::IncomingMad& mad) {
+    const auto smp = wire::Smp::Decode(
+        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+    return !smp || smp->method != wire::Method::kTrap || leaf.OwnsLid(PortNum(0), mad.from.lid);
+  };
+  ASSERT_TRUE(fabric.Link(harness_.now(), unreported).ok());
+  bool is_up = true;
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(
+        (is_up ? fabric.Unlink(harness_.now(), flapping) : fabric.Link(harness_.now(), flapping))
+            .ok());
+    is_up = !is_up;
+    harness_.RunFor(std::chrono::seconds(4));
+  }
+  EXPECT_TRUE(IsKnownUp(unreported)) << LogOf(harness_.manager(sm_));
+}
+
 TEST_F(CoreEvents, ARebootedSwitchIsProgrammedWholly) {
   const size_t reroutes = Reroutes();
   NodeIndex spine = *harness_.fabric().FindNode(SwitchCable().b.node);
@@ -280,6 +308,7 @@ TEST_F(CoreEvents, ALostSwitchKeepsLinearFdbTop) {
 }
 
 TEST_F(CoreEvents, AQuietFabricGetsOnlySwitchInfoAndSomeTableReads) {
+  harness_.RunFor(std::chrono::seconds(5));  // The light sweep after the first sweep.
   harness_.fabric().ResetStats();
   harness_.RunFor(std::chrono::seconds(25));
   const auto& stats = harness_.fabric().stats();

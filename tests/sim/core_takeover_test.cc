@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a killed master costs, with the configuration's own defaults: how long until the next one
 // has the subnet up, what it writes, and that no master is ever taken for dead that is not.
+#include <algorithm>
 #include <cstdlib>
 
 #include <gmock/gmock.h>
@@ -87,6 +88,55 @@ TEST(CoreTakeover, AThousandPortsAreUpAgainInThreeSeconds) {
   }
   EXPECT_LE(longest, std::chrono::seconds(3));
   RecordProperty("longest_ms", static_cast<int>(longest / milliseconds(1)));
+}
+
+// A cable comes back when the next master has read its switches, and is not master yet.
+class CableBackInATakeover : public testing::Test {
+ protected:
+  // Returns when `next` has the subnet up.
+  void RunTakeover(sim::Simulation& simulation, size_t old, size_t next) {
+    auto& fabric = simulation.fabric();
+    const auto cables = fabric.ListCables();
+    const auto cable = std::find_if(cables.begin(), cables.end(), [&](const sim::SimCable& each) {
+      return fabric.device(*fabric.FindNode(each.a.node))->IsSwitch() &&
+             fabric.device(*fabric.FindNode(each.b.node))->IsSwitch();
+    });
+    ASSERT_NE(cable, cables.end());
+    const PortRef end{*fabric.FindNode(cable->a.node), cable->a.port};
+    ASSERT_TRUE(fabric.Unlink(simulation.now(), end).ok());
+    simulation.RunFor(std::chrono::seconds(30));
+    ASSERT_TRUE(simulation.RunUntilUp(old)) << LogOf(simulation.manager(old));
+    fabric.SetQuirks(fabric.FindHostPort("node0008 mlx5_1")->node,
+                     {.answer_delay = milliseconds(150)});
+    simulation.Kill(old);
+    if (next == old) simulation.Start(next);
+    const sweep::Core& core = *simulation.manager(next).core;
+    ASSERT_TRUE(simulation.RunUntil([&] { return core.phase() == sweep::Phase::kDiscovering; }));
+    simulation.RunFor(milliseconds(100));
+    ASSERT_NE(core.sm_state(), SmState::kMaster);
+    ASSERT_TRUE(fabric.Link(simulation.now(), end).ok());
+    ASSERT_TRUE(simulation.RunUntil([&] { return core.sm_state() == SmState::kMaster; }));
+    EXPECT_THAT(sim::PortsNotActive(fabric), testing::Not(IsEmpty()));
+    ASSERT_TRUE(simulation.RunUntilUp(next)) << LogOf(simulation.manager(next));
+  }
+};
+
+TEST_F(CableBackInATakeover, IsReportedToTheNextMasterSinceNoneElseRepressesTheTrap) {
+  sim::Simulation simulation(**sim::Generate("superpod:sus=2,hosts=4,rails=2"));
+  const size_t sm = Join(simulation, "node0001 mlx5_0", Defaults(5));
+  ASSERT_TRUE(simulation.RunUntilUp(sm));
+  RunTakeover(simulation, sm, sm);
+  simulation.RunFor(milliseconds(800));
+  EXPECT_THAT(sim::PortsNotActive(simulation.fabric()), IsEmpty()) << LogOf(simulation.manager(sm));
+}
+
+TEST_F(CableBackInATakeover, IsFoundSoonAfterwardsWhereItsTrapsAreLost) {
+  Pair pair("superpod:sus=2,hosts=4,rails=2", "node0001 mlx5_0", "node0005 mlx5_0");
+  pair.simulation.fabric().SetMadFaults({.trap_loss = 1});
+  RunTakeover(pair.simulation, pair.master, pair.standby);
+  pair.simulation.RunFor(milliseconds(1500));
+  EXPECT_THAT(sim::PortsNotActive(pair.simulation.fabric()), IsEmpty())
+      << LogOf(pair.simulation.manager(pair.standby));
 }
 
 // A takeover needs twelve MADs in a row to be lost with their responses: the four attempts of the
