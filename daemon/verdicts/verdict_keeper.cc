@@ -73,6 +73,7 @@ void VerdictKeeper::Restore(Instant now, policy::WallMs wall) {
   const policy::StoredVerdicts stored = *std::exchange(stored_, std::nullopt);
   assessor_.book().Import(stored.standings, now, wall);
   assessor_.families().Import(stored.crossings, now, wall);
+  downs_.Import(stored.standings, now, wall);
   responder_.Import(stored.responses, now, wall);
   // Counters are those of another process: nothing changes until a window is full again.
   if (!stored.standings.empty()) assessor_.book().OnFailover(now);
@@ -138,6 +139,16 @@ VerdictEffects VerdictKeeper::Assess(const VerdictInputs& inputs) {
   return effects;
 }
 
+void VerdictKeeper::VisitLinks(const VerdictInputs& inputs, policy::Assessor::EachLink each) {
+  telemetry::VisitEvidence(*inputs.telemetry, &hosts_, [&](const LinkEvidence& own) {
+    downs_.Note(own, inputs.now);
+    if (!downs_.HasEarlier(LinkKey(own))) return each(own);
+    LinkEvidence link = own;
+    downs_.AddEarlier(link, inputs.now);
+    each(link);
+  });
+}
+
 void VerdictKeeper::AssessLinks(Assessed& assessed) {
   const telemetry::TelemetryView& view = *assessed.inputs.telemetry;
   std::vector<policy::CongestionTree> trees;
@@ -146,7 +157,7 @@ void VerdictKeeper::AssessLinks(Assessed& assessed) {
     trees = telemetry::TreesOf(assessed.congestion, assessed.snapshot);
   }
   const auto visit = [&](policy::Assessor::EachLink each) {
-    telemetry::VisitEvidence(view, &hosts_, [&](const LinkEvidence& link) {
+    VisitLinks(assessed.inputs, [&](const LinkEvidence& link) {
       assessed.ends.push_back({HeldPortOf(link.a), HeldPortOf(link.b),
                                link.a.role == policy::EndRole::kHost, link.a.family,
                                link.b.family});
@@ -339,7 +350,7 @@ std::shared_ptr<const VerdictRecord> VerdictKeeper::Evaluate(PortRef port,
   const fabric::FabricSnapshot& snapshot = *inputs.telemetry->snapshot;
   FindHosts(inputs.telemetry->snapshot);
   std::shared_ptr<VerdictRecord> record;
-  telemetry::VisitEvidence(*inputs.telemetry, &hosts_, [&](const LinkEvidence& link) {
+  VisitLinks(inputs, [&](const LinkEvidence& link) {
     const PortRef a = policy::PortRefOf(HeldPortOf(link.a), snapshot);
     const PortRef b = policy::PortRefOf(HeldPortOf(link.b), snapshot);
     if (a != port && b != port) return;
@@ -373,7 +384,10 @@ StoredRows VerdictKeeper::Rows(Instant now, policy::WallMs wall) const {
   if (stored_) return policy::VerdictRows(*stored_);
   policy::StoredVerdicts stored;
   stored.standings = assessor_.book().Export(now, wall);
-  for (policy::StoredStanding& each : stored.standings) each.seen -= each.seen % kSeenStepMs;
+  for (policy::StoredStanding& each : stored.standings) {
+    each.seen -= each.seen % kSeenStepMs;
+    each.downs = downs_.Export(each.link, now, wall);
+  }
   stored.responses = responder_.Export(now, wall);
   stored.crossings = assessor_.families().Export(now, wall);
   for (policy::StoredCrossing& each : stored.crossings) each.at -= each.at % kSeenStepMs;

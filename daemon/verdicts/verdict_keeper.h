@@ -21,6 +21,7 @@
 #include "fabric/event.h"
 #include "policy/options.h"
 #include "policy/verdict/assessor.h"
+#include "policy/verdict/down_memory.h"
 #include "policy/verdict/responder.h"
 #include "policy/verdict/verdict_rows.h"
 #include "query/verdict_view.h"
@@ -85,6 +86,8 @@ class VerdictKeeper {
   struct Assessed;  // One assessment under way.
   void Restore(Instant now, policy::WallMs wall);
   bool IsReady(const VerdictInputs& inputs) const;
+  // Of each link, with the link downs that processes before this one have counted.
+  void VisitLinks(const VerdictInputs& inputs, policy::Assessor::EachLink each);
   void FindHosts(const std::shared_ptr<const fabric::FabricSnapshot>& snapshot);
   void AssessLinks(Assessed& assessed);
   void Respond(Assessed& assessed);
@@ -106,6 +109,7 @@ class VerdictKeeper {
   std::optional<policy::StoredVerdicts> stored_;  // Until the first assessment.
   bool follows_ = false, is_stored_new_ = false;
   policy::Assessor assessor_;
+  policy::DownMemory downs_;
   policy::Responder responder_;
   bool was_standby_ = false;
   std::shared_ptr<const fabric::FabricSnapshot> hosts_of_;

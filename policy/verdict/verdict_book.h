@@ -62,6 +62,13 @@ struct Standing {
   Duration clean_time{};        // What RECOVERING takes.
 };
 
+// Link downs that an assessment has found, without those of restarts.
+struct CountedDowns {
+  WallMs at = 0;
+  uint32_t count = 0;
+  friend bool operator==(const CountedDowns&, const CountedDowns&) = default;
+};
+
 // As the store keeps an entry: wall clock, 0: never.
 struct StoredStanding {
   LinkKey link;
@@ -74,6 +81,7 @@ struct StoredStanding {
   WallMs since = 0, seen = 0, below_half_since = 0, clean_since = 0, recovered = 0;
   WallMs unknown_until = 0;
   std::array<WallMs, 2> releases{};
+  std::vector<CountedDowns> downs;  // DownMemory's.
   friend bool operator==(const StoredStanding&, const StoredStanding&) = default;
 };
 

@@ -129,9 +129,26 @@ class Fields {
     else
       is_faulty_ = true;
   }
+  // "time:count" each, with commas between them.
+  void ReadDowns(std::string_view name, std::vector<CountedDowns>& into) {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return;
+    for (std::string_view rest = found->second; !rest.empty();) {
+      const auto [downs, behind] = Cut(rest, ',');
+      const auto [at, count] = Cut(downs, ':');
+      const auto when = ParseNumber<WallMs>(at);
+      const auto number = ParseNumber<uint32_t>(count);
+      is_faulty_ |= !when || !number || into.size() >= kMostDowns;
+      if (is_faulty_) return;
+      into.push_back({*when, *number});
+      rest = behind;
+    }
+  }
   bool is_faulty() const { return is_faulty_; }
 
  private:
+  static constexpr size_t kMostDowns = 1000;  // More than any version has stored.
+
   std::map<std::string_view, std::string_view> values_;
   bool is_faulty_ = false;
 };
@@ -139,15 +156,18 @@ class Fields {
 // ---- rows
 
 std::string Encode(const StoredStanding& standing) {
+  std::string downs;
+  for (const CountedDowns& each : standing.downs)
+    downs += fmt::format("{}{}:{}", downs.empty() ? " downs=" : ",", each.at, each.count);
   return fmt::format(
       "stage={} verdict={} culprit={} culprit_end={} raised={} detection={} clean_time={} since={} "
       "seen={} "
-      "below_half_since={} clean_since={} recovered={} unknown_until={} release0={} release1={}",
+      "below_half_since={} clean_since={} recovered={} unknown_until={} release0={} release1={}{}",
       static_cast<int>(standing.stage), static_cast<int>(standing.verdict),
       static_cast<int>(standing.culprit), PortText(standing.culprit_end), standing.raised,
       standing.detection_ms, standing.clean_time_ms, standing.since, standing.seen,
       standing.below_half_since, standing.clean_since, standing.recovered, standing.unknown_until,
-      standing.releases[0], standing.releases[1]);
+      standing.releases[0], standing.releases[1], downs);
 }
 
 void Decode(Fields& fields, StoredStanding& standing) {
@@ -166,6 +186,7 @@ void Decode(Fields& fields, StoredStanding& standing) {
   fields.Read("unknown_until", standing.unknown_until);
   fields.Read("release0", standing.releases[0]);
   fields.Read("release1", standing.releases[1]);
+  fields.ReadDowns("downs", standing.downs);
 }
 
 std::string Encode(std::string_view name, const std::optional<VerdictRemark>& remark) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts in the store: stages and clocks of links, holds and remarks, the breaker, and the ports
-// of device families that crossed a limit. One row each, as text that an operator can read:
-// "stage=2 verdict=2 since=1764021236000".
+// Verdicts in the store: stages, clocks and link downs of links, holds and remarks, the breaker,
+// and the ports of device families that crossed a limit. One row each, as text that an operator can
+// read: "stage=2 verdict=2 since=1764021236000".
 #pragma once
 
 #include <vector>

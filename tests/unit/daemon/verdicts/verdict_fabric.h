@@ -28,12 +28,19 @@ class VerdictFabric {
   PortRef Host(size_t host) const { return {fabric_.node[2 + host], PortNum(1)}; }
   Guid GuidOf(PortRef port) const { return fabric_.snapshot->node(port.node)->guid(); }
 
-  // The link of a host goes down thrice within the last minutes.
-  void Flap(size_t host) {
+  // The link of a host goes down within the last minutes, by default thrice.
+  void Flap(size_t host, int times = 3) {
     for (const PortRef end : {Host(host), Leaf(static_cast<uint8_t>(host + 1))})
-      for (int i = 1; i <= 3; ++i)
+      for (int i = 1; i <= times; ++i)
         counters.Count(end, telemetry::Counter::kLinkDowned, 1,
                        ViewMaker::kNow - i * 2 * ViewMaker::kMinute);
+  }
+  // As another process that has just begun counts.
+  void ForgetErrors() {
+    for (size_t host = 0; host < 6; ++host)
+      counters.Device(Host(host).node).errors.Forget(PortNum(1));
+    for (uint8_t port = 1; port <= 8; ++port)
+      counters.Device(Leaf(port).node).errors.Forget(PortNum(port));
   }
   // What the core makes of it.
   void Hold(uint64_t id, const sweep::CreateHold& command) {

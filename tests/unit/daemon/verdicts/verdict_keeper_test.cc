@@ -172,6 +172,25 @@ TEST_F(VerdictKeeperTest, ARestartKeepsVerdictsAndHoldsAndRepeatsNothing) {
   EXPECT_EQ(record->response.hold, 1u);
 }
 
+TEST_F(VerdictKeeperTest, LinkDownsBeforeATakeoverCountAfterIt) {
+  const auto downs = [&] {
+    const auto record = keeper_->Evaluate(fabric_.Host(1), fabric_.Inputs());
+    return record->evidence->a.Find(policy::Signal::kLinkDowns, policy::Window::k24h)->count;
+  };
+  fabric_.Flap(1, 1);
+  Assess();
+  EXPECT_EQ(downs(), 1u);
+  auto stored = policy::LoadVerdicts(keeper_->Rows(fabric_.now, VerdictFabric::kWall));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  Make(*std::move(stored));
+  fabric_.ForgetErrors();
+  Assess();
+  EXPECT_EQ(downs(), 1u);
+  fabric_.Flap(1, 1);
+  Assess();
+  EXPECT_EQ(downs(), 2u);
+}
+
 TEST_F(VerdictKeeperTest, AnOverruleReleasesTheHoldAndEmitsAnEvent) {
   fabric_.Flap(1);
   Carry(Assess());
