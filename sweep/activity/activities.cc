@@ -270,19 +270,24 @@ void Activities::EndSweep(SweepKind kind, bool failed, CoreEvent event, Instant 
 
 void Activities::Program(Instant now) {
   machine_.On(CoreEvent::kAssignLids);
-  if (programming_.AssignLids()) StartProgramming(now);
+  if (programming_.AssignLids()) ProgramIfDurable(now);
+}
+
+// What has to be durable before the first Set.
+void Activities::ProgramIfDurable(Instant now) {
+  if (!guard_.AwaitsRecord() && programming_.AreLidsDurable()) StartProgramming(now);
 }
 
 void Activities::OnLidsStored(const Persisted& stored, Instant now) {
   programming_.OnLidsStored(stored.status);
-  if (stored.status.ok()) return StartProgramming(now);
+  if (stored.status.ok()) return ProgramIfDurable(now);
   ground_.problems.Add(ProblemKind::kStoreFailed, ProblemSubject::Named("state"),
                        Message(stored.status));
   journal_.Log(LogLevel::kError,
                fmt::format("LIDs could not be stored: {}", Message(stored.status)));
   // Their ports stay without, and are tried again. All others are served: jobs come first. Only
   // without a LID of its own this SM can serve nobody.
-  if (programming_.AreLidsDurable()) return StartProgramming(now);
+  if (programming_.AreLidsDurable()) return ProgramIfDurable(now);
   EndSweep(SweepKind::kHeavy, true, CoreEvent::kEnd, now);
 }
 

@@ -83,6 +83,7 @@ class Activities {
     return state() == CoreState::kWatching || (view_.subnet_up() && agenda_.IsCheck(now));
   }
   void Program(Instant now);
+  void ProgramIfDurable(Instant now);
   void StartProgramming(Instant now);
   void StartWholePlan(Instant now);
   void StartTrees(Instant now);

@@ -154,6 +154,7 @@ void Activities::OnTakeoverStored(const absl::Status& status, Instant now) {
     journal_.Log(LogLevel::kError,
                  fmt::format("the takeover could not be stored: {}", Message(status)));
   const std::vector<uint64_t> commands = guard_.OnStored(status);
+  if (state() == CoreState::kStoringLids) ProgramIfDurable(now);
   if (commands.empty()) return;
   if (status.ok() && guard_.is_held()) StartHeavySweep("the takeover was accepted", now);
   for (const uint64_t command : commands) commands_.Finish(command, status);

@@ -17,7 +17,7 @@ enum class CoreState : uint8_t {
   kIdle,         // Nothing is programmed. Surveys may remain from the previous state.
   kDiscovering,  // A heavy sweep reads everything.
   kElecting,     // Everything was read. The election decides which SM is master.
-  kStoringLids,  // LIDs have to be durable before they are used.
+  kStoringLids,  // Before the first Set, LIDs are stored, and a mastership from a new port.
   kProgramming,  // Devices are brought to the desired state.
   kSurveying,    // Surveys that began in kIdle. They take precedence over other work.
   kStandby,      // Another SM is master.
@@ -32,7 +32,7 @@ enum class CoreEvent : uint8_t {
   kDiscovered,     // The heavy sweep has read everything.
   kWaitForOther,   // This SM should be master, but another one has to hand over first.
   kAssignLids,     // This SM is master, or has found a change: LIDs come first.
-  kProgram,        // LIDs are durable.
+  kProgram,        // What kStoringLids waits for is stored, or cannot be.
   kUpdateProgram,  // LIDs stay: the whole plan is due, or multicast groups have changed.
   kSurveyStarts,   // After a report.
   kSurveysEnd,     // After the last survey.

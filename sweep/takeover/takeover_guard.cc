@@ -10,7 +10,10 @@ namespace fabricd::sweep {
 
 TakeoverGuard::TakeoverGuard(const CoreOptions& options, OpenQuestions& questions,
                              TakeoverRecord record)
-    : options_(options), questions_(questions), record_(std::move(record)) {}
+    : options_(options),
+      questions_(questions),
+      record_(std::move(record)),
+      stored_ports_(record_.sm_ports) {}
 
 std::vector<Lid> TakeoverGuard::OwnLids(const LidManager& lids) const {
   std::vector<Lid> own;
@@ -40,20 +43,22 @@ bool TakeoverGuard::IsAccepted(const std::vector<TakeoverChange>& risks) const {
 
 bool TakeoverGuard::Stops(const DesiredState& desired, const AppliedState& applied,
                           const LidManager& lids, Guid own_port) {
-  FABRICD_CHECK(is_armed_, "the guard was passed");
+  FABRICD_CHECK(IsArmed(), "the guard was passed");
   const std::vector<Lid> own_lids = OwnLids(lids);
   const auto risks = FindRisks(InputFor(desired, applied, own_lids));
-  is_held_ = !IsAccepted(risks);
-  if (is_held_) return true;
-  is_armed_ = false;
+  stage_ = IsAccepted(risks) ? Stage::kPassed : Stage::kHeld;
+  if (is_held()) return true;
   NoteMastership(own_port, risks);
   return false;
 }
 
-// Asked for before LIDs are, and so durable before the first Set that needs new LIDs. Changes that
-// the command line accepts are noted too: a restart may come without it.
+// Durable before the first Set only where this port is new: a takeover between ports that are known
+// does not wait for the store. Changes that the command line accepts are noted too: a restart may
+// come without it.
 void TakeoverGuard::NoteMastership(Guid own_port, const std::vector<TakeoverChange>& risks) {
   const TakeoverRecord before = record_;
+  if (std::find(stored_ports_.begin(), stored_ports_.end(), own_port) == stored_ports_.end())
+    stage_ = Stage::kStoring;
   NoteNewest(record_.sm_ports, own_port);
   NoteNewest(record_.prefixes, options_.sm.gid_prefix);
   NoteNewest(record_.lmcs, options_.lmc);
@@ -61,7 +66,7 @@ void TakeoverGuard::NoteMastership(Guid own_port, const std::vector<TakeoverChan
   NoteNewest(record_.protect_bits, options_.sm.m_key_protect_bits);
   for (const TakeoverChange& change : risks)
     NoteNewest(record_.accepted, DigestOf({&change, 1}), TakeoverRecord::kMostAccepted);
-  if (!(record_ == before)) Persist();
+  if (AwaitsRecord() || is_owed_ || !(record_ == before)) Persist();
 }
 
 void TakeoverGuard::Persist() {
@@ -73,6 +78,8 @@ void TakeoverGuard::Persist() {
 
 std::vector<uint64_t> TakeoverGuard::OnStored(const absl::Status& status) {
   is_owed_ = !status.ok();
+  if (AwaitsRecord()) stage_ = Stage::kPassed;  // Where it cannot be stored, jobs come first.
+  if (status.ok()) stored_ports_ = record_.sm_ports;
   const Acceptance stored = std::exchange(accepting_, {});
   if (status.ok())
     for (const std::string& change : stored.changes)
@@ -91,7 +98,7 @@ const TakeoverReport& TakeoverGuard::MakeReport(const DesiredState& desired,
 }
 
 absl::Status TakeoverGuard::Accept(const std::string& id, uint64_t command) {
-  if (!is_held_ || report_ == nullptr)
+  if (!is_held() || report_ == nullptr)
     return FailedPrecondition("no takeover is held: there is nothing to accept");
   if (id != report_->id)
     return NotFound(

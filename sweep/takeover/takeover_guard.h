@@ -28,21 +28,24 @@ class TakeoverGuard {
   // responded, what does not respond at a later takeover is known, and has failed.
   void OnReadAsStandby(const fabric::FabricSnapshot& snapshot);
   // This SM has become master: the next Stops() decides.
-  void OnBecameMaster() { is_armed_ = true; }
+  void OnBecameMaster() { stage_ = Stage::kArmed; }
   // This SM is no longer master.
-  void OnNoLongerMaster() { is_armed_ = is_held_ = false; }
+  void OnNoLongerMaster() { stage_ = Stage::kPassed; }
   // The LID of the port from which the subnet was managed last with this durable state; 0: unknown.
   Lid PredecessorLid(const LidManager& lids) const {
     return record_.sm_ports.empty() ? Lid() : lids.RecordedLid(record_.sm_ports.back());
   }
   // False: Stops() has let it write since this SM became master.
-  bool IsArmed() const { return is_armed_; }
+  bool IsArmed() const { return stage_ == Stage::kArmed || is_held(); }
 
   // Returns whether this SM must not write. If it may, the guard is passed, and the settings in
   // force are made durable. REQUIRES: IsArmed().
   [[nodiscard]] bool Stops(const DesiredState& desired, const AppliedState& applied,
                            const LidManager& lids, Guid own_port);
-  bool is_held() const { return is_held_; }
+  bool is_held() const { return stage_ == Stage::kHeld; }
+  // The durable record does not have this port yet, and is being stored: what is written before
+  // that would pass for another SM's after a crash.
+  bool AwaitsRecord() const { return stage_ == Stage::kStoring; }
 
   // The report about the fabric as it was just read. Kept as report().
   const TakeoverReport& MakeReport(const DesiredState& desired, const AppliedState& applied,
@@ -61,6 +64,12 @@ class TakeoverGuard {
   }
 
  private:
+  enum class Stage : uint8_t {
+    kPassed,   // Or this SM is not master.
+    kArmed,    // Stops() decides next.
+    kHeld,     // It did not let this SM write, and decides again.
+    kStoring,  // It did, once the record is stored.
+  };
   struct Acceptance {
     std::vector<std::string> changes;
     std::vector<uint64_t> commands;
@@ -77,11 +86,12 @@ class TakeoverGuard {
 
   const CoreOptions& options_;
   OpenQuestions& questions_;
-  TakeoverRecord record_;         // In force.
-  Acceptance accepting_;          // In force when it is durable.
-  bool is_owed_ = false;          // record_ could not be stored.
-  bool has_seen_fabric_ = false;  // OnReadAsStandby().
-  bool is_armed_ = false, is_held_ = false;
+  TakeoverRecord record_;           // In force.
+  std::vector<Guid> stored_ports_;  // record_.sm_ports as they are durable.
+  Acceptance accepting_;            // In force when it is durable.
+  bool is_owed_ = false;            // record_ could not be stored.
+  bool has_seen_fabric_ = false;    // OnReadAsStandby().
+  Stage stage_ = Stage::kPassed;
   SharedTakeoverReport report_;
 };
 

@@ -45,8 +45,8 @@ class CoreTest : public testing::Test {
     local.port = PortNum(1);
     local.node_guid = own.guid();
     local.port_guid = own.port(PortNum(1)).guid;
-    core_.emplace(options_, local, std::vector<fabric::LidRecord>(), policy::StoredHolds(), nullptr,
-                  policy::PartitionState(), nullptr);
+    core_.emplace(options_, local, lids_, policy::StoredHolds(), nullptr, policy::PartitionState(),
+                  nullptr);
     core_->Step(StartEvent{}, now_);
   }
   // Answers everything, up to this time.
@@ -72,7 +72,11 @@ class CoreTest : public testing::Test {
   }
   template <typename What>
   void Resolve(QuestionId id, const What& what) {
-    if constexpr (std::is_same_v<typename What::Answer, Persisted>)
+    if constexpr (std::is_same_v<What, PersistLids>)
+      for (const fabric::LidRecord& record : what.records) lids_.push_back(record);
+    if (std::is_same_v<What, PersistTakeover> && keeps_takeover_)
+      takeover_ = id;
+    else if constexpr (std::is_same_v<typename What::Answer, Persisted>)
       core_->Step(Answer{id, Persisted{absl::OkStatus()}}, now_);
     else if constexpr (std::is_same_v<What, ClaimMastership>)
       core_->Step(Answer{id, MastershipClaimed{absl::OkStatus()}}, now_);
@@ -95,6 +99,9 @@ class CoreTest : public testing::Test {
   std::optional<Core> core_;
   std::shared_ptr<const FabricView> view_;
   std::vector<uint64_t> finished_;
+  std::vector<fabric::LidRecord> lids_;  // Stored.
+  bool keeps_takeover_ = false;          // PersistTakeover is not answered, but kept in takeover_.
+  std::optional<QuestionId> takeover_;
   Instant now_{1s};
 };
 
@@ -171,6 +178,27 @@ TEST_F(CoreTest, IsStandbyBesideAMasterAndWritesNothing) {
   ASSERT_NE(view_, nullptr);
   EXPECT_EQ(view_->sm.state, wire::SmState::kStandby);
   EXPECT_THAT(devices_.Texts(), Each(StartsWith("Get ")));
+}
+
+// All LIDs are stored. Another record would take what this SM writes for another SM's.
+TEST_F(CoreTest, ASetFromANewPortWaitsUntilTheMastershipIsStored) {
+  Start();
+  RunFor(5s);
+  ASSERT_FALSE(lids_.empty());
+  keeps_takeover_ = true;
+  for (const bool stored : {true, false}) {
+    devices_.registers.Reset();
+    devices_.sent.clear();
+    Start();
+    RunFor(5s);
+    EXPECT_THAT(devices_.Texts(), Each(StartsWith("Get ")));
+    ASSERT_TRUE(takeover_);
+    core_->Step(Answer{*std::exchange(takeover_, {}),
+                       Persisted{stored ? absl::OkStatus() : absl::UnavailableError("disk")}},
+                now_);
+    RunFor(5s);
+    EXPECT_TRUE(view_->subnet_up) << stored;
+  }
 }
 
 // Any other SM leaves the trap to be repeated until the master has heard of it.

@@ -36,6 +36,8 @@ class Registers {
   Attribute Read(NodeIndex node, uint32_t modifier) {
     return Attribute::Decode(At(node, Attribute::kAttribute, modifier));
   }
+  // As at first.
+  void Reset() { bytes_.clear(); }
 
  private:
   wire::SmpData& At(NodeIndex node, wire::AttributeId attribute, uint32_t modifier) {
