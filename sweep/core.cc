@@ -112,7 +112,8 @@ void Core::On(const mad::IncomingMad& mad, Instant now) {
 void Core::OnSmp(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now) {
   const bool asked = smp.method == wire::Method::kGet || smp.method == wire::Method::kSet;
   if (smp.method == wire::Method::kTrap) {
-    // Only the master stops a trap (IBA vol 1 §13.4.9): the next one has the device repeat it.
+    // Only the master represses a trap (IBA vol 1 §13.4.9): else the device would not repeat it to
+    // the next master.
     if (!mastership_.IsMaster()) return;
     if (const auto key = RepressKey(mad.from.lid))
       effects_.send.push_back(mad::MakeTrapRepress(mad, *key));

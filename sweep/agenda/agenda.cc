@@ -40,12 +40,14 @@ bool Agenda::StaysPatient(bool may) {
 
 void Agenda::OnSweepEnd(const End& end, Instant now) {
   const SweepOptions& sweep = options_.sweep;
-  const Duration until_light = UntilLightSweep(end.has_unread);
-  const Instant light = until_light > Duration::zero() ? now + until_light : kNever;
-  // The others read a part of the fabric: they do not put off a light sweep, even where a change
-  // follows the next one.
+  // The others read a part of the fabric: they do not put off a light sweep, however many follow
+  // each other.
   const bool reads_all = end.kind == SweepKind::kHeavy || end.kind == SweepKind::kLight;
-  next_light_ = reads_all ? light : std::min(next_light_, light);
+  if (reads_all || (end.has_unread && next_light_ - unread_wait_ > now)) {
+    const Duration wait = UntilLightSweep(end.has_unread);
+    const Instant light = wait > Duration::zero() ? now + wait : kNever;
+    next_light_ = reads_all ? light : std::min(next_light_, light);
+  }
   if (end.kind == SweepKind::kHeavy)
     next_heavy_ = sweep.heavy_interval > Duration::zero() ? now + sweep.heavy_interval : kNever;
   if (end.kind == SweepKind::kLight || end.is_standby) return;

@@ -11,7 +11,7 @@ constexpr Duration kLongestPace = std::chrono::seconds(1);
 constexpr Duration kForgottenAfter = std::chrono::seconds(10);
 constexpr uint32_t kFreeLooks = 3;
 constexpr uint32_t kMostLooks = 200;  // In kForgottenAfter; then even changes do not avoid a pause.
-// Of these pauses. Longer than devices are known to return old values.
+// The longest pause after kMostLooks. Longer than devices are known to return old values.
 constexpr Duration kLongestPause = std::chrono::seconds(5);
 // Some devices return old values for a while.
 constexpr Duration kSecondLookAfter = std::chrono::seconds(5);
@@ -96,7 +96,8 @@ void Suspects::OnLooked(NodeIndex node, bool changed, Instant now) {
     pace.until = now + Doubled(kShortestPace, pace.looks - kMostLooks - 1, kLongestPause);
   if (!changed && ++pace.vain > kFreeLooks) {
     // Both ends of a link report it, so a few surveys without a change are normal.
-    pace.until = now + Doubled(kShortestPace, pace.vain - kFreeLooks - 1, kLongestPace);
+    pace.until = std::max(pace.until,
+                          now + Doubled(kShortestPace, pace.vain - kFreeLooks - 1, kLongestPace));
   }
 }
 

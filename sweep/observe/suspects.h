@@ -5,9 +5,10 @@
 // The first report opens a short window that collects related reports (each neighbour of a failed
 // switch reports it). Further reports do not extend the window, so none waits for ever. A switch
 // that keeps reporting without a change is surveyed at growing intervals: a storm of traps costs
-// one survey a second. If surveys find changes again and again, as in a device that returns old
-// values for long, the pauses between them grow from 0.1 s to 5 s. A survey without a change is
-// repeated once after a few seconds, because devices may return old values for a while.
+// one survey a second. After 200 surveys of a switch within ten seconds, as of a device that
+// returns old values for long, the pauses grow from 0.1 s to 5 s, even if each survey finds a
+// change. A survey without a change is repeated once after a few seconds, because devices may
+// return old values for a while.
 #pragma once
 
 #include <functional>
