@@ -206,7 +206,8 @@ int App::Run() {
   verdicts_->Start();
   core_->Run([this](const sweep::Core& core) { return OnTurn(core); });
   ShutDown();
-  return exit_code_.value_or(0);
+  // It may have been stopped when it was about to end, or to start again, for another reason.
+  return stopping_ ? 0 : exit_code_.value_or(0);
 }
 
 // The watchdog is fed by Report(): not without a port.
@@ -218,7 +219,7 @@ bool App::OnTurn(const sweep::Core& core) {
   }
   if (const std::string why = node_.WhyAgain(*view(), core_->pause()); !why.empty()) {
     spdlog::warn("starting again: {}", why);
-    exit_code_ = 1;  // Of one that ends all the same.
+    exit_code_ = 1;  // With `once`.
     return false;
   }
   progress_->Report(core);

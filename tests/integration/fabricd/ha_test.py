@@ -115,6 +115,14 @@ class Nodes(Shared):
         self.assertEqual(self.lids_of(self.head2), lids)
         self.cordon(self.head2, hosts[1])
 
+    def test_a_node_that_is_stopped_while_it_starts_again_ends_without_an_error(self):
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        self.head1.kill()
+        self.head2.log.wait_for("starting again")
+        self.assertEqual(self.head2.stop(), 0)
+
     def test_a_waiting_node_shows_holds_and_partitions_of_the_master(self):
         self.bring_up(self.head1)
         self.head2.start(fabric=FABRIC)
