@@ -342,7 +342,7 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
   EndSweep(kind, !done, CoreEvent::kEnd, now);
   // A trap between the reads of a device and the Set of its MasterSMLID went to another SM or to
   // nobody. Not every device repeats its traps.
-  if (outcome.is_first) agenda_.WantLightSweepSoon(now);
+  if (outcome.is_first) agenda_.WantLightSweep(now);
   // Ports that came up during the run may have been armed before they were configured.
   follower_.ReportThorough(outcome.to_reread, "a port changed meanwhile", now);
 }

@@ -308,7 +308,7 @@ TEST_F(CoreEvents, ALostSwitchKeepsLinearFdbTop) {
 }
 
 TEST_F(CoreEvents, AQuietFabricGetsOnlySwitchInfoAndSomeTableReads) {
-  harness_.RunFor(std::chrono::seconds(5));  // The light sweep after the first sweep.
+  harness_.RunFor(std::chrono::seconds(1));  // The light sweep after the first sweep.
   harness_.fabric().ResetStats();
   harness_.RunFor(std::chrono::seconds(25));
   const auto& stats = harness_.fabric().stats();

@@ -134,7 +134,7 @@ TEST_F(CableBackInATakeover, IsFoundSoonAfterwardsWhereItsTrapsAreLost) {
   Pair pair("superpod:sus=2,hosts=4,rails=2", "node0001 mlx5_0", "node0005 mlx5_0");
   pair.simulation.fabric().SetMadFaults({.trap_loss = 1});
   RunTakeover(pair.simulation, pair.master, pair.standby);
-  pair.simulation.RunFor(milliseconds(1500));
+  pair.simulation.RunFor(milliseconds(500));
   EXPECT_THAT(sim::PortsNotActive(pair.simulation.fabric()), IsEmpty())
       << LogOf(pair.simulation.manager(pair.standby));
 }

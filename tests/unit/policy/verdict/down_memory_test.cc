@@ -12,9 +12,9 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
+using testing::CleanLink;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using testing::CleanLink;
 using testing::Set;
 
 class DownMemoryTest : public ::testing::Test {
@@ -159,8 +159,7 @@ TEST_F(DownMemoryTest, ManyTimesOfALinkAreJoined) {
 
 TEST_F(DownMemoryTest, FaultyRowsAreRefused) {
   for (const char* downs : {"x", "1", "1:", ":1", "1:2,3", "1:2,x:4", "1:-1"}) {
-    const auto loaded =
-        LoadVerdicts({{{"verdict", "0x1/1 0x2/1"}, std::string("downs=") + downs}});
+    const auto loaded = LoadVerdicts({{{"verdict", "0x1/1 0x2/1"}, std::string("downs=") + downs}});
     EXPECT_EQ(loaded.status().code(), absl::StatusCode::kDataLoss) << downs;
   }
 }
