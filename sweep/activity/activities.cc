@@ -341,8 +341,9 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
   StartReadBack(kind, now);
   EndSweep(kind, !done, CoreEvent::kEnd, now);
   // A trap between the reads of a device and the Set of its MasterSMLID went to another SM or to
-  // nobody. Not every device repeats its traps.
-  if (outcome.is_first) agenda_.WantLightSweep(now);
+  // nobody. Not every device repeats its traps. Tables were just written, or are vouched for.
+  if (outcome.is_first && MayAsMaster(Start::kLightSweep) && !light_sweeps_.under_way())
+    StartLightSweep(now, /*reads_tables=*/false);
   // Ports that came up during the run may have been armed before they were configured.
   follower_.ReportThorough(outcome.to_reread, "a port changed meanwhile", now);
 }
@@ -438,9 +439,9 @@ void Activities::Retry(Instant now) {
 
 // ---- light sweeps and idle reads
 
-void Activities::StartLightSweep(Instant now) {
+void Activities::StartLightSweep(Instant now, bool reads_tables) {
   journal_.BeginSweep(SweepKind::kLight, now);
-  light_sweeps_.Start(mastership_.others(), now);
+  light_sweeps_.Start(mastership_.others(), reads_tables, now);
 }
 
 void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {
@@ -451,7 +452,7 @@ void Activities::FinishLightSweep(const LightSweep& ended, Instant now) {
     commands_.WaitAgain();
     agenda_.WantSweep(ended.reason());
   }
-  StartReadBack(SweepKind::kLight, now);
+  if (light_sweeps_.reads_tables()) StartReadBack(SweepKind::kLight, now);
   EndSweep(SweepKind::kLight, false, CoreEvent::kLightSweepEnds, now);
 }
 

@@ -99,7 +99,7 @@ class Activities {
                Instant since, Instant now);
   void Retry(Instant now);
 
-  void StartLightSweep(Instant now);
+  void StartLightSweep(Instant now, bool reads_tables = true);
   void FinishLightSweep(const LightSweep& ended, Instant now);
   void StartReadBack(SweepKind kind, Instant now);
   void AdvanceReadBack(Instant now);

@@ -19,8 +19,9 @@ class LightSweeps {
       : ground_(ground), observed_(observed) {}
 
   bool under_way() const { return sweep_ != nullptr; }
-  // REQUIRES: none is under way.
-  void Start(std::vector<RemoteSm> others, Instant now) {
+  // `reads_tables`: a sample of tables is read back after it. REQUIRES: none is under way.
+  void Start(std::vector<RemoteSm> others, bool reads_tables, Instant now) {
+    reads_tables_ = reads_tables;
     sweep_ = std::make_unique<LightSweep>(observed_.snapshot(), ground_.devices, ground_.engine,
                                           std::move(others), observed_.unread(),
                                           std::exchange(unresponsive_, {}));
@@ -29,6 +30,7 @@ class LightSweeps {
   void OnCompletion(const mad::Completion& completion) {
     if (sweep_) sweep_->OnCompletion(completion);
   }
+  bool reads_tables() const { return reads_tables_; }  // Of the last one that was started.
   // Returns the light sweep that has ended, or null.
   std::unique_ptr<LightSweep> TakeEnded() {
     if (!sweep_ || !sweep_->done()) return nullptr;
@@ -46,6 +48,7 @@ class LightSweeps {
   const Ground ground_;
   const ObservedFabric& observed_;
   std::unique_ptr<LightSweep> sweep_;
+  bool reads_tables_ = true;
   std::vector<NodeIndex> unresponsive_;  // Switches that did not respond in the last light sweep.
 };
 

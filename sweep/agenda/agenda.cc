@@ -67,7 +67,9 @@ Duration Agenda::UntilLightSweep(bool has_unread) {
   return unread_wait_;
 }
 
-void Agenda::WantLightSweepSoon(Instant now) { WantLightSweep(now + options_.sweep.retry_min); }
+void Agenda::WantLightSweepSoon(Instant now) {
+  next_light_ = std::min(next_light_, now + options_.sweep.retry_min);
+}
 
 void Agenda::WantRetrySoon(Instant now) {
   next_retry_ = std::min(next_retry_, now + options_.sweep.retry_min);

@@ -72,9 +72,7 @@ class Agenda {
     bool has_unread = false;  // Some present devices did not return everything that was requested.
   };
   void OnSweepEnd(const End& end, Instant now);
-  // The next light sweep is due then or earlier.
-  void WantLightSweep(Instant when) { next_light_ = std::min(next_light_, when); }
-  // The same, after the shortest wait.
+  // The next light sweep is due after the shortest wait or earlier.
   void WantLightSweepSoon(Instant now);
   void WantRetrySoon(Instant now);
   // An SM that only watches sweeps next at this time.

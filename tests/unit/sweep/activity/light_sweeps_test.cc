@@ -16,7 +16,7 @@ using testing::SizeIs;
 class LightSweepsTest : public testing::Test {
  protected:
   std::unique_ptr<LightSweep> Run() {
-    sweeps_.Start({}, kNow);
+    sweeps_.Start({}, /*reads_tables=*/true, kNow);
     EXPECT_TRUE(sweeps_.under_way());
     EXPECT_EQ(sweeps_.TakeEnded(), nullptr);
     devices_.Run([] {}, [&](const mad::Completion& each) { sweeps_.OnCompletion(each); });
@@ -55,7 +55,7 @@ TEST_F(LightSweepsTest, ClearingForgetsTheSweepAndTheSwitchesThatDidNotAnswer) {
   LoseAllOf(fixture_.small.switches[1]);
   Run();
   LoseAllOf(NodeIndex::None());
-  sweeps_.Start({}, kNow);
+  sweeps_.Start({}, /*reads_tables=*/true, kNow);
   sweeps_.Clear();
   EXPECT_FALSE(sweeps_.under_way());
   devices_.Run([] {}, [&](const mad::Completion& each) { sweeps_.OnCompletion(each); });
