@@ -36,11 +36,6 @@ Counted CountIn(const LinkEvidence& link) {
 }
 
 template <typename Downs>
-void DropUpTo(std::vector<Downs>& list, Instant last) {
-  std::erase_if(list, [&](const Downs& each) { return each.at <= last; });
-}
-
-template <typename Downs>
 void AppendDowns(std::vector<Downs>& list, Downs downs) {
   list.push_back(downs);
   if (list.size() <= DownMemory::kMaxEntries) return;
@@ -74,7 +69,8 @@ void DownMemory::Note(const LinkEvidence& own, Instant now) {
     found = entries_.emplace(link, Entry()).first;
   }
   Entry& entry = found->second;
-  DropUpTo(entry.earlier, now - std::min(DayLength(), own.replaced_for.value_or(DayLength())));
+  const Instant begin = now - std::min(DayLength(), own.replaced_for.value_or(DayLength()));
+  std::erase_if(entry.earlier, [&](const Downs& each) { return each.at <= begin; });
   const uint64_t excused = own.excused_downs[kDayWindow];
   uint64_t restarts = excused - std::min(excused, std::exchange(entry.excused, excused));
   uint64_t sum = 0;

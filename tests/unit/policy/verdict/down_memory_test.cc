@@ -30,7 +30,7 @@ class DownMemoryTest : public ::testing::Test {
     for (const CountedDowns& each : memory_.Export(link_, now_, kWall)) sum += each.count;
     return sum;
   }
-  // The process ends, and another one begins with what was stored.
+  // Another process starts with what this one has stored.
   void StartAgain() {
     StoredVerdicts stored;
     stored.standings.push_back({.link = link_, .stage = Stage::kSuspect});
