@@ -44,6 +44,8 @@ enum class Breakage : uint8_t {
   kWriteNotSent,          // The first row of a write is acknowledged but not sent.
   kMemoryNotUpdated,      // The first row of a write is sent, and forgotten.
   kLargeWriteInParts,     // A large write is carried out piece by piece.
+  kNeverCarriedOver,      // The rows of a large write stay in its parts.
+  kBatchNotCompared,      // A write does not wait for a batch that has its rows.
   kSharedStateNotLoaded,  // An owner does not know the LIDs and holds that were there.
   kLeaseNeverOver,        // The deadline of the lease is ignored.
   kEpochNeverTaken,       // An epoch that was lost is not taken again.

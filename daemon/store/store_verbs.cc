@@ -75,7 +75,8 @@ class Shared {
     if (!rows.ok()) return rows.status();
     if (!rows->empty() && !replace)
       return FailedPrecondition("{} has {} rows; --replace replaces them", where(), rows->size());
-    return rows_.Write(store::Difference(*rows, store::Flatten(contents))).status;
+    FABRICD_RETURN_IF_ERROR(rows_.Write(store::Difference(*rows, store::Flatten(contents))).status);
+    return rows_.CarryOver().status;  // Nobody does it while no fabricd runs.
   }
 
  private:

@@ -46,9 +46,11 @@ FlatRows Ledger::Existing() const {
     if (kv.key.starts_with(data)) rows[kv.key.substr(data.size())] = kv.value;
     if (kv.key.starts_with(batch)) (void)store::etcd::DecodeChanges(kv.value, parts);
   }
-  if (model_.Find(prefix_ + "control/commit") != nullptr) store::Apply(parts, rows);
+  if (HasBatch()) store::Apply(parts, rows);
   return rows;
 }
+
+bool Ledger::HasBatch() const { return model_.Find(prefix_ + "control/commit") != nullptr; }
 
 uint64_t Ledger::Begin(uint64_t process, FlatChanges changes) {
   open_[++writes_] = {process, std::move(changes)};

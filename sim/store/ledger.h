@@ -48,6 +48,8 @@ class Ledger {
   const store::FlatRows& certain() const { return certain_; }
   // What exists by the keys of etcd: a batch that was committed is part of it.
   store::FlatRows Existing() const;
+  // There is a batch that was committed and is not carried over.
+  bool HasBatch() const;
 
  private:
   struct Write {

@@ -251,12 +251,15 @@ void StoreNode::ChangeHolds(SharedStore& store) {
 
 void StoreNode::ChangeRows(SharedStore& store) {
   const bool is_large = world_.writes_large && rng_.Chance(0.2);
+  // Of rows that may not be carried over yet.
+  const bool is_of_many = is_large || (world_.writes_large && rng_.Chance(0.05));
   const size_t count = is_large ? kLargeWrite : 1 + rng_.Below(5);
   const auto known = store.LoadRows();
   RowChanges changes;
   FlatChanges flat;
   for (size_t i = 0; i < count; ++i) {
-    const RowKey key{is_large ? "many" : "few", std::to_string(is_large ? i : rng_.Below(kRows))};
+    const RowKey key{is_of_many ? "many" : "few",
+                     std::to_string(is_large ? i : rng_.Below(is_of_many ? kLargeWrite : kRows))};
     std::optional<std::string> value = fmt::format("value {}", ++world_.values);
     if (rng_.Chance(0.2) && known->contains(key)) value.reset();
     changes[key] = value;

@@ -12,6 +12,7 @@
 #include "sim/faults/draw.h"
 #include "sim/store/store_node.h"
 #include "store/etcd/etcd_store.h"
+#include "store/etcd/shared_rows.h"
 
 namespace fabricd::sim {
 namespace {
@@ -21,10 +22,11 @@ using std::chrono::seconds;
 
 constexpr const char* kCheckers[] = {
     "acknowledged", "copies", "event numbers", "fencing", "history", "hold ids", "LIDs",
-    "opened",       "owner",  "two epochs",    "memory",  "whole",   "writes"};
+    "opened",       "owner",  "two epochs",    "memory",  "whole",   "writes",   "carried over"};
 // A lease, the start of a process, an election and a few attempts of each.
 constexpr seconds kOwnerWithin{30};
 constexpr seconds kWriteWithin{10};
+constexpr seconds kCarriedWithin{5};
 constexpr seconds kCopiesWithin{5};
 // A standby takes the master's place on the fabric after so long without an answer.
 constexpr milliseconds kSilence{1600};
@@ -296,6 +298,9 @@ void StoreRun::CheckAll() {
     Say("writes", fmt::format("{} in {} s with nothing that fails",
                               world_.ledger.acknowledged() - before, kWriteWithin.count()));
   world_.is_quiet = true;
+  const auto is_carried_over = [this] { return !world_.ledger.HasBatch(); };
+  if (!HoldsWithin(is_carried_over, store::etcd::kCarryOverAfter + kCarriedWithin))
+    Say("carried over", "a large write is still in its parts");
   world_.time.RunUntil(world_.time.now() + kCopiesWithin);
   CheckCopies();
   for (const auto& node : nodes_) world_.history.Check(node->disk, node->number());

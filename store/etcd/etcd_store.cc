@@ -33,11 +33,8 @@ using Outcome = SharedRows::Outcome;
 constexpr milliseconds kFarewell{3000};
 // Of a claim where etcd did not answer before it.
 constexpr milliseconds kClaimUnreached{100};
-
-// A full etcd gives no lease, and is as good as none.
-bool IsAway(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
-}
+// Transactions in which a large write is carried over by one turn. A requester waits for these.
+constexpr size_t kCarriedPerTurn = 8;
 
 class EtcdStore final : public NodePart {
  public:
@@ -119,6 +116,7 @@ class EtcdStore final : public NodePart {
   void Look(const absl::StatusOr<SharedRows::View>& view);
   void RaiseSchema(const SharedRows::View& view);
   void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
+  void CarryOver();
   void CopyIfChanged();
   void WriteCopy();
   void OnRecorded() override { turns_.Wake(); }
@@ -181,9 +179,10 @@ absl::Status EtcdStore::OpenWith(const LocalCopy& copy) {
       return history_.TakeNumbers();
     }
     if (!found.ok()) return found.status();
+    // Before there is a copy, with which the next start would do without the history.
+    FABRICD_RETURN_IF_ERROR(JoinHistory(copy));
     FABRICD_RETURN_IF_ERROR(Adopt(*std::move(found), copy.contents));
   }
-  FABRICD_RETURN_IF_ERROR(history_.Join());
   return history_.TakeNumbers();
 }
 
@@ -409,6 +408,7 @@ void EtcdStore::Turn() {
     if (view.ok()) history_.Follow(view->history);
     looks_.last = options_.clock();
   }
+  CarryOver();
   history_.Send();
 }
 
@@ -447,6 +447,12 @@ void EtcdStore::LookAtMaster(const absl::StatusOr<SharedRows::View>& view) {
   is_superseded_ = true;
 }
 
+void EtcdStore::CarryOver() {
+  if (epoch_.revision() == 0) return;
+  MutexLock lock(mutex_);
+  if (shared_.CarryOverIfDue(kCarriedPerTurn)) Keep({});
+}
+
 void EtcdStore::CopyIfChanged() {
   if (has_uncopied_.exchange(false)) WriteCopy();
 }
@@ -474,14 +480,6 @@ void EtcdStore::WriteCopy() {
 }
 
 }  // namespace
-
-std::string CopyMark(const std::string& prefix, const std::string& sequence) {
-  return prefix + " " + sequence;
-}
-
-std::string CopyNote(const std::string& mark) {
-  return fmt::format("it is a copy of what is in etcd below {}", mark.substr(0, mark.find(' ')));
-}
 
 absl::StatusOr<std::unique_ptr<SharedStore>> OpenEtcdStore(std::unique_ptr<Client> client,
                                                            std::unique_ptr<Store> local,

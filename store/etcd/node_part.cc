@@ -10,6 +10,15 @@ namespace {
 constexpr char kInstanceKey[] = "instance";
 }  // namespace
 
+bool IsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
+
+absl::Status NodePart::JoinHistory(const LocalCopy& copy) {
+  const absl::Status joined = history_.Join();
+  return IsAway(joined) && !copy.mark.empty() ? absl::OkStatus() : joined;
+}
+
 absl::StatusOr<std::string> InstanceOf(Store& local) {
   auto known = local.GetMeta(kInstanceKey);
   if (!known.ok()) return known.status();
@@ -18,6 +27,14 @@ absl::StatusOr<std::string> InstanceOf(Store& local) {
   const std::string made = fmt::format("{:08x}{:08x}", device(), device());
   FABRICD_RETURN_IF_ERROR(local.PutMeta(kInstanceKey, made));
   return made;
+}
+
+std::string CopyMark(const std::string& prefix, const std::string& sequence) {
+  return prefix + " " + sequence;
+}
+
+std::string CopyNote(const std::string& mark) {
+  return fmt::format("it is a copy of what is in etcd below {}", mark.substr(0, mark.find(' ')));
 }
 
 absl::StatusOr<LocalCopy> ReadLocalCopy(Store& local) {

@@ -32,6 +32,9 @@ absl::StatusOr<LocalCopy> ReadLocalCopy(Store& local);
 absl::Status WriteLocalCopy(Store& local, const FlatRows& before, const FlatRows& rows,
                             const std::string& prefix, const std::string& sequence);
 
+// etcd does not answer, or is full: then it gives no lease and takes no write.
+bool IsAway(const absl::Status& status);
+
 // The one of this state directory, made with it.
 absl::StatusOr<std::string> InstanceOf(Store& local);
 
@@ -101,6 +104,10 @@ class NodePart : public SharedStore {
     MutexLock lock(nodes_mutex_);
     nodes_ = std::move(nodes);
   }
+
+  // A node without a copy does not start without etcd, so it does not start without the history
+  // either. With a copy it is one of a release that shared none, and starts in any case.
+  absl::Status JoinHistory(const LocalCopy& copy);
 
   // There is something to be sent.
   virtual void OnRecorded() {}

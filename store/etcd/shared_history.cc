@@ -84,7 +84,8 @@ absl::Status SharedHistory::Resume() {
 }
 
 absl::Status SharedHistory::Join() {
-  if (!FindOrMakeHead().ok()) return absl::OkStatus();
+  const absl::Status found = FindOrMakeHead();
+  if (!found.ok()) return place_.log.empty() ? found : absl::OkStatus();
   FABRICD_RETURN_IF_ERROR(UseHistory());
   (void)ReadPages();  // What is left is for Follow().
   return absl::OkStatus();

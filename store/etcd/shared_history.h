@@ -58,8 +58,8 @@ class SharedHistory {
   // this node knows of the history.
   absl::Status Resume();
   // Takes part, and takes what others have recorded. Where etcd does not answer, a node that has
-  // taken part before goes on from there with the next Follow(), and one that has not keeps its own
-  // history.
+  // taken part before goes on from there with the next Follow(); for one that has not it is an
+  // error of etcd, and it keeps its own history.
   absl::Status Join();
   // This node is to record events: takes numbers for them.
   absl::Status TakeNumbers();

@@ -38,15 +38,25 @@ bool IsOf(const std::string& sequence, const std::string& handle) {
   return sequence.starts_with(handle + " ");
 }
 
+Change ChangeOf(const FlatChanges::value_type& change, const std::string& prefix) {
+  const auto& [key, value] = change;
+  return {DataPrefix(prefix) + key, value.value_or(""), !value.has_value()};
+}
+
 std::vector<Change> ChangesOf(const FlatChanges& changes, const std::string& prefix) {
   std::vector<Change> list;
-  for (const auto& [key, value] : changes)
-    list.push_back({DataPrefix(prefix) + key, value.value_or(""), !value.has_value()});
+  for (const auto& change : changes) list.push_back(ChangeOf(change, prefix));
   return list;
 }
 
 size_t BytesOf(const std::string& key, const std::optional<std::string>& value) {
   return key.size() + (value ? value->size() : 0) + 64;  // And what surrounds them.
+}
+
+bool HaveSameKey(const FlatChanges& some, const FlatChanges& many) {
+  if (IsBroken(Breakage::kBatchNotCompared)) return false;
+  return std::any_of(some.begin(), some.end(),
+                     [&many](const auto& change) { return many.contains(change.first); });
 }
 
 bool FitsOneTransaction(const FlatChanges& changes) {
@@ -172,9 +182,9 @@ absl::Status SharedRows::Attach(const std::optional<std::string>& expected, bool
   if (!control.ok()) return control.status();
   found_ = control->sequence.value;
   FABRICD_RETURN_IF_ERROR(TakeEpoch(*control));
-  const absl::Status finished = FinishBatch(*control);
-  if (!finished.ok()) epoch_.Forget();
-  return finished;
+  const absl::Status inherited = InheritBatch(*control);
+  if (!inherited.ok()) epoch_.Forget();
+  return inherited;
 }
 
 absl::Status SharedRows::TakeEpoch(const Control& control) {
@@ -209,9 +219,13 @@ absl::Status SharedRows::TakeEpoch(const Control& control) {
                     where(), taken->kvs.empty() ? "" : OwnerOf(taken->kvs[0].value).name);
 }
 
-absl::Status SharedRows::FinishBatch(const Control& control) {
+absl::Status SharedRows::InheritBatch(const Control& control) {
+  owed_.reset();
   const bool is_void = is_batch_void_ && IsOf(control.sequence.value, handle_);
-  if (control.commit.mod_revision != 0 && !is_void) return CarryOver(control.batch);
+  if (control.commit.mod_revision != 0 && !is_void) {
+    Owe(control.batch);
+    return absl::OkStatus();
+  }
   if (!control.has_parts && control.commit.mod_revision == 0) return absl::OkStatus();
   const std::string parts = Key("batch/");
   FABRICD_RETURN_IF_ERROR(
@@ -226,6 +240,7 @@ absl::StatusOr<FlatRows> SharedRows::Load() {
   if (!read.ok()) return read.status();
   FlatRows rows;
   for (KeyValue& kv : read->kvs) rows[kv.key.substr(data.size())] = std::move(kv.value);
+  if (owed_) Apply(owed_->batch, rows);
   return rows;
 }
 
@@ -298,14 +313,19 @@ SharedRows::Result SharedRows::Write(const FlatChanges& changes) {
       return {Outcome::kRefused, InvalidArgument("{}: {} has {} bytes, at most {} can be stored",
                                                  where(), key, value->size(), kMostRowBytes)};
   if (changes.empty()) return {};
-  if (!FitsOneTransaction(changes)) return WriteLarge(changes);
+  const bool is_large = !FitsOneTransaction(changes);
+  if (owed_ && (is_large || HaveSameKey(changes, owed_->batch))) {
+    Result carried = CarryOver();
+    if (carried.outcome != Outcome::kDone) return carried;
+  }
+  if (is_large) return WriteLarge(changes);
   return CommitFenced(ChangesOf(changes, options_.prefix), true);
 }
 
 SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
   if (IsBroken(Breakage::kLargeWriteInParts)) {
-    const absl::Status carried = CarryOver(changes);
-    return {carried.ok() ? Outcome::kDone : Outcome::kNotReached, carried};
+    Owe(changes);
+    return CarryOver();
   }
   const std::vector<std::string> parts = EncodeChanges(changes, kPartBytes);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -315,29 +335,57 @@ SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
   Result committed = CommitFenced({{Key("commit"), std::to_string(parts.size())}}, true);
   is_batch_void_ = committed.outcome == Outcome::kNotReached;
   if (committed.outcome != Outcome::kDone) return committed;
-  // It is done whatever becomes of this: the next Attach() carries it over.
-  if (!CarryOver(changes).ok()) epoch_.Forget();
+  Owe(changes);
   return {};
 }
 
-absl::Status SharedRows::CarryOver(const FlatChanges& changes) {
-  const std::vector<Change> all = ChangesOf(changes, options_.prefix);
+void SharedRows::Owe(FlatChanges batch) {
+  owed_ = {std::move(batch), "", options_.clock() + kCarryOverAfter};
+}
+
+SharedRows::Result SharedRows::CarryOver() {
+  Result carried;
+  while (owed_ && carried.outcome == Outcome::kDone) carried = CarryOverSome();
+  return carried;
+}
+
+bool SharedRows::CarryOverIfDue(size_t transactions) {
+  if (!owed_ || options_.clock() < owed_->due) return false;
+  if (IsBroken(Breakage::kNeverCarriedOver)) return false;
+  while (owed_ && transactions-- > 0 && CarryOverSome().outcome == Outcome::kDone) {
+  }
+  return !owed_;
+}
+
+// What one transaction takes. The keys stay in `owed_` until the parts are deleted: who inherits
+// the batch writes all of them.
+SharedRows::Result SharedRows::CarryOverSome() {
   std::vector<Change> some;
   size_t bytes = 0;
-  for (const Change& change : all) {
-    const size_t more = BytesOf(change.key, change.value);
-    if (some.size() + 2 >= kMostChanges || bytes + more > kMostBytes) {
-      FABRICD_RETURN_IF_ERROR(CommitFenced(std::exchange(some, {}), false).status);
-      bytes = 0;
-    }
-    some.push_back(change);
-    bytes += more;
+  auto at = owed_->batch.lower_bound(owed_->next);
+  for (; at != owed_->batch.end() && some.size() + 3 < kMostChanges; ++at) {
+    bytes += BytesOf(at->first, at->second);
+    if (bytes > kMostBytes) break;
+    some.push_back(ChangeOf(*at, options_.prefix));
   }
-  const std::string parts = Key("batch/");
-  some.push_back(Deletion(Key("commit")));
-  some.push_back(Deletion(parts, EndOfPrefix(parts)));
-  // It counts, so that an attempt that arrives late cannot delete the parts of the next write.
-  return CommitFenced(std::move(some), true).status;
+  const bool is_last = at == owed_->batch.end();
+  const std::string next = is_last ? "" : at->first;
+  if (is_last) {
+    const std::string parts = Key("batch/");
+    some.push_back(Deletion(Key("commit")));
+    some.push_back(Deletion(parts, EndOfPrefix(parts)));
+  }
+  // The last one counts, so that an attempt that arrives late cannot delete the parts of the next
+  // write.
+  Result carried = CommitFenced(std::move(some), is_last);
+  // The next Attach() finds what is left.
+  if (carried.outcome == Outcome::kNotReached) epoch_.Forget();
+  if (carried.outcome != Outcome::kDone) return carried;
+  if (is_last)
+    owed_.reset();
+  else
+    owed_->next = next;
+  return carried;
 }
 
 // `counts`: it is a write, and changes the sequence. What does not may be repeated.

@@ -14,9 +14,11 @@
 //   PREFIX control/commit     says that the parts of a batch are all there
 //
 // A write that fits one transaction of etcd (kMostChanges rows, kMostBytes) is one. A larger one is
-// put into the batch's parts first, then committed by one transaction, and then carried over into
-// the rows by several. Until the commit it has changed nothing. From then on it is done: who takes
-// the epoch carries over what is left before anything else, and Load() shows it as done.
+// put into the batch's parts first, then committed by one transaction. Until the commit it has
+// changed nothing. From then on it is done, and all who read show it as done. Nobody waits for the
+// rest: kCarryOverAfter later its rows are carried over by several transactions, the last of which
+// deletes the parts. Who takes the epoch inherits that. Meanwhile a write of other rows goes beside
+// the batch; a write of its rows, and another large one, carry it over first.
 #pragma once
 
 #include <chrono>
@@ -38,6 +40,8 @@ inline constexpr size_t kMostChanges = 96;
 inline constexpr size_t kMostBytes = size_t{1} << 20;
 // A row that has more cannot be written: INVALID_ARGUMENT.
 inline constexpr size_t kMostRowBytes = size_t{256} << 10;
+// A first sweep writes the LIDs of all ports, and is over before they are carried over.
+inline constexpr std::chrono::seconds kCarryOverAfter{10};
 
 struct SharedRowsOptions {
   std::string prefix = "/fabricd/";  // Ends with a slash.
@@ -53,7 +57,7 @@ class SharedRows {
   // `client` must outlive this.
   SharedRows(Client& client, SharedRowsOptions options);
 
-  // Takes the epoch and finishes a large write that was committed.
+  // Takes the epoch.
   //   ABORTED              another instance holds the epoch (it is named)
   //   FAILED_PRECONDITION  the schema is newer; or `expected` is given and the last write was
   //                        neither that one nor one of this object: somebody else has written, or
@@ -85,6 +89,11 @@ class SharedRows {
     absl::Status status;
   };
   Result Write(const FlatChanges& changes);
+  // Carries over the rows of a large write that was committed.
+  Result CarryOver();
+  // The same where it is time, and at most `transactions` of it. Whether a last one was sent, which
+  // changes sequence().
+  bool CarryOverIfDue(size_t transactions);
 
   // Makes the layout the newest that this program knows, for good.
   absl::Status RaiseSchema();
@@ -145,11 +154,12 @@ class SharedRows {
   // No other object has written between `expected` and `last`, as far as was seen.
   bool IsOnlyOurs(const std::string& expected, const std::string& last) const;
   absl::Status TakeEpoch(const Control& control);
-  absl::Status FinishBatch(const Control& control);
+  absl::Status InheritBatch(const Control& control);
+  void Owe(FlatChanges batch);
+  Result CarryOverSome();
   Result WriteLarge(const FlatChanges& changes);
   Result CommitFenced(std::vector<Change> changes, bool counts);
   Result ResultOfRefusal(const TransactionResult& refused, const std::string& ours, bool counts);
-  absl::Status CarryOver(const FlatChanges& changes);
 
   Client& client_;
   const SharedRowsOptions options_;
@@ -168,6 +178,12 @@ class SharedRows {
   };
   Taken taken_;  // By the last Attach().
   bool is_superseded_ = false;
+  struct Owed {
+    FlatChanges batch;
+    std::string next;  // The first key that is not carried over.
+    std::chrono::nanoseconds due{};
+  };
+  std::optional<Owed> owed_;    // A batch that is committed.
   bool is_batch_void_ = false;  // A batch of ours may be committed, and was reported as failed.
 };
 

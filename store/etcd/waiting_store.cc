@@ -49,8 +49,8 @@ class WaitingStore final : public NodePart {
     {
       const LimitedCalls limited(*client_,
                                  copy->mark.empty() ? std::nullopt : options_.takeover_limit);
+      FABRICD_RETURN_IF_ERROR(JoinHistory(*copy));
       FABRICD_RETURN_IF_ERROR(Refresh());
-      FABRICD_RETURN_IF_ERROR(history_.Join());
     }
     if (options_.has_thread) thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();

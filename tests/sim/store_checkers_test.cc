@@ -24,11 +24,13 @@ struct Case {
 
 constexpr Case kCases[] = {
     {"Acknowledged", Breakage::kWriteNotSent, "acknowledged"},
+    {"CarriedOver", Breakage::kNeverCarriedOver, "carried over"},
     {"Copies", Breakage::kCopyNotWritten, "copies"},
     {"EventNumbers", Breakage::kNumbersGivenTwice, "event numbers"},
     {"Fencing", Breakage::kNotFenced, "fencing"},
     {"History", Breakage::kHistoryNotTaken, "history"},
     {"HoldIds", Breakage::kSharedStateNotLoaded, "hold ids"},
+    {"LaterWrites", Breakage::kBatchNotCompared, "acknowledged"},
     {"Lids", Breakage::kSharedStateNotLoaded, "LIDs"},
     {"Memory", Breakage::kMemoryNotUpdated, "memory"},
     {"Opened", Breakage::kSharedStateNotLoaded, "opened"},

@@ -2,9 +2,9 @@
 // The store of several nodes, and what it does while etcd does not.
 #include "store/etcd/etcd_store.h"
 
-#include "store/etcd/batch_text.h"
 #include "store/etcd/presence.h"
 #include "store/etcd/schema.h"
+#include "store/etcd/waiting_store.h"
 #include "tests/unit/store/etcd/etcd_fixture.h"
 #include "tests/unit/store/etcd/forwarding_client.h"
 
@@ -17,26 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Clock = std::chrono::steady_clock;
-
-FlatChanges ManyChanges(size_t count, const std::string& value) {
-  FlatChanges changes;
-  for (size_t i = 0; i < count; ++i) changes["row/many/" + std::to_string(i)] = value;
-  return changes;
-}
-
-TEST(BatchText, ChangesComeBackFromTheirParts) {
-  FlatChanges changes = ManyChanges(50, std::string("a\0b", 3));
-  changes["gone"] = std::nullopt;
-  changes["empty"] = "";
-  const auto parts = EncodeChanges(changes, 100);
-  EXPECT_GT(parts.size(), 10u);
-  FlatChanges read;
-  for (const std::string& part : parts) EXPECT_TRUE(DecodeChanges(part, read));
-  EXPECT_EQ(read, changes);
-  EXPECT_FALSE(DecodeChanges(parts[0].substr(0, parts[0].size() - 1), read));
-  EXPECT_FALSE(DecodeChanges("x", read));
-  EXPECT_THAT(EncodeChanges({}, 100), IsEmpty());
-}
 
 TEST(Statements, NameTheNewestLayoutThatTheirVersionKnows) {
   const NodeStatement statement{true, "head1 2\nMASTER"};
@@ -112,87 +92,31 @@ TEST_F(EtcdTest, AnOwnTakeDoesNotHideTheWritesOfAnother) {
   EXPECT_TRUE(rows.Attach(other.sequence()).ok());
 }
 
-TEST_F(EtcdTest, ALargeWriteOfAnOldEpochChangesNothing) {
-  SharedRows old(*client_, {kPrefix, "node", "before", seconds(60)});
-  ASSERT_TRUE(old.Attach(std::nullopt).ok());
-  SharedRows next(*client_, {kPrefix, "node", "after", seconds(60)});
-  ASSERT_TRUE(next.Attach(std::nullopt).ok());
-  EXPECT_EQ(old.Write(ManyChanges(500, "x")).outcome, SharedRows::Outcome::kTakenOver);
-  EXPECT_THAT(Shared().rows, IsEmpty());
-}
-
-// The process ends between the commit of a large write and its end.
-TEST_F(EtcdTest, TheNextOwnerFinishesACommittedWrite) {
-  {
-    SharedRows rows(*client_, {kPrefix, "node", "", seconds(60)});
-    ASSERT_TRUE(rows.Attach(std::nullopt).ok());
-    ASSERT_EQ(rows.Write({{"row/many/1", "old"}, {"row/gone/1", "old"}}).outcome,
-              SharedRows::Outcome::kDone);
-    rows.epoch().Release();
-  }
-  FlatChanges changes = ManyChanges(300, "new");
-  changes["row/gone/1"] = std::nullopt;
-  const auto parts = EncodeChanges(changes, 2000);
-  for (size_t i = 0; i < parts.size(); ++i)
-    ASSERT_TRUE(client_->Put(fmt::format("/fabricd/control/batch/{:06}", i), parts[i], 0).ok());
-  // Not committed: not there.
-  EXPECT_EQ(Shared().rows.size(), 2u);
-  ASSERT_TRUE(client_->Put("/fabricd/control/commit", std::to_string(parts.size()), 0).ok());
-  EXPECT_EQ(Shared().rows.size(), 300u);
-  const auto store = MustOpen(head1_);
-  ASSERT_NE(store, nullptr);
-  const auto rows = store->LoadRows();
-  EXPECT_EQ(rows->size(), 300u);
-  EXPECT_EQ(rows->at({"many", "1"}), "new");
-  EXPECT_THAT(client_->Range({"/fabricd/control/batch/", "/fabricd/control/commiu"})->kvs,
-              IsEmpty());
-}
-
-// The client of a process that dies at a large write's commit, just after an attempt of before has
-// arrived late: the one that deleted the parts of the write before.
-class LateClient final : public ForwardingClient {
+// Gives no answer about the shared history.
+class WithoutHistory final : public ForwardingClient {
  public:
   using ForwardingClient::ForwardingClient;
-  bool dies_at_commit = false;
-
-  absl::StatusOr<TransactionResult> Commit(const Transaction& transaction) override {
-    if (is_dead_) return absl::UnavailableError("dead");
-    bool is_commit = false;
-    for (const Change& change : transaction.changes) {
-      if (!change.key.ends_with("control/commit")) continue;
-      is_commit = !change.is_delete;
-      if (change.is_delete) deletion_ = transaction;
-    }
-    if (!is_commit || !dies_at_commit) return real_.Commit(transaction);
-    EXPECT_TRUE(real_.Commit(deletion_).ok());
-    is_dead_ = true;
-    return real_.Commit(transaction);
+  absl::StatusOr<RangeResult> Range(const RangeRequest& request) override {
+    if (request.key.ends_with("control/history")) return absl::UnavailableError("no answer");
+    return real_.Range(request);
   }
-
- private:
-  Transaction deletion_;
-  bool is_dead_ = false;
 };
 
-TEST_F(EtcdTest, ALateDeletionLeavesThePartsOfTheNextWrite) {
-  LateClient client(*client_);
-  SharedRows rows(client, {kPrefix, "node", "", seconds(60)});
-  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
-  ASSERT_EQ(rows.Write(ManyChanges(300, "old")).outcome, SharedRows::Outcome::kDone);
-  client.dies_at_commit = true;
-  ASSERT_EQ(rows.Write(ManyChanges(300, "new")).outcome, SharedRows::Outcome::kDone);
-  const Contents found = Shared();
-  EXPECT_THAT(found.rows, SizeIs(300));
-  EXPECT_EQ(found.rows.at({"many", "1"}), "new");
-}
-
-TEST_F(EtcdTest, PartsOfAWriteThatWasNotCommittedAreDeleted) {
-  MustOpen(head1_).reset();
-  ASSERT_TRUE(client_->Put("/fabricd/control/batch/000000", "half of", 0).ok());
-  const auto store = MustOpen(head1_);
-  ASSERT_NE(store, nullptr);
-  EXPECT_THAT(*store->LoadRows(), IsEmpty());
-  EXPECT_THAT(client_->Range({"/fabricd/control/batch/000000"})->kvs, IsEmpty());
+TEST_F(EtcdTest, ANewNodeDoesNotStartBeforeItHasTheHistory) {
+  const auto open = [this](auto opens) {
+    return opens(std::make_unique<WithoutHistory>(*client_), *OpenSqliteStore(head1_.path()),
+                 options_);
+  };
+  EXPECT_EQ(open(OpenEtcdStore).status().code(), absl::StatusCode::kUnavailable);
+  {
+    const auto other = MustOpen(head2_);
+    EXPECT_EQ(open(OpenWaitingStore).status().code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_TRUE(MustOpen(head1_)->event_numbering().begin > 0);
+  // It knows where to go on.
+  const auto again = open(OpenEtcdStore);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE((*again)->event_numbering().begin > 0);
 }
 
 TEST_F(EtcdTest, ARowBeyondTheBoundIsRefusedAndNothingElseIs) {
