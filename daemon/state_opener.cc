@@ -17,7 +17,6 @@
 #include "daemon/settings/core_options.h"
 #include "daemon/settings/partitions_file.h"
 #include "daemon/settings/sa_files.h"
-#include "daemon/store/client_rows.h"
 #include "daemon/store/store_opening.h"
 #include "sa/import/client_import.h"
 #include "store/guid2lid.h"
@@ -159,7 +158,7 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto verdicts = policy::LoadVerdicts(*rows);
   if (!verdicts.ok()) return verdicts.status();
   state.verdicts = *std::move(verdicts);
-  std::erase_if(*rows, [](const auto& row) { return !IsClientRow(row.first); });
+  std::erase_if(*rows, [](const auto& row) { return !sa::SaState::IsClientRow(row.first); });
   if (rows->empty()) {
     auto imported = ImportClients(config);
     if (!imported.ok()) return imported.status();

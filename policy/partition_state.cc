@@ -183,6 +183,11 @@ bool ReadDone(std::string_view text, uint64_t number, PartitionState& state) {
   return true;
 }
 
+bool IsPartitionRow(const RowKey& key) {
+  return key.table == kTable || key.table == kEverTable || key.table == kStateTable ||
+         key.table == kDoneTable;
+}
+
 }  // namespace
 
 absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
@@ -226,11 +231,6 @@ absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
   }
   outcome.after = std::move(after);
   return outcome;
-}
-
-bool IsPartitionRow(const RowKey& key) {
-  return key.table == kTable || key.table == kEverTable || key.table == kStateTable ||
-         key.table == kDoneTable;
 }
 
 absl::StatusOr<PartitionState> LoadPartitions(const StoredRows& rows) {

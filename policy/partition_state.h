@@ -77,7 +77,6 @@ absl::StatusOr<PartitionOutcome> Apply(const PartitionRequest& request,
                                        std::shared_ptr<const PartitionState> before);
 
 // Rows are one for each partition, in the form of partitions.conf, and few others.
-bool IsPartitionRow(const RowKey& key);
 // kDataLoss: they are none of fabricd's. Rows of others are not looked at.
 absl::StatusOr<PartitionState> LoadPartitions(const StoredRows& rows);
 RowChanges PartitionRows(const PartitionState& before, const PartitionState& after);

@@ -43,12 +43,10 @@ uint64_t DigestOf(const routing::Row& row) {
   return hash.value();
 }
 
-bool IsTableRow(const RowKey& key) { return key.table == kTable; }
-
 absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows) {
   RecordedTables record;
   for (const auto& [key, text] : rows) {
-    if (!IsTableRow(key)) continue;
+    if (key.table != kTable) continue;
     bool is_good = true;
     if (key.key == kWindow) {
       record.window = ParseNumber<uint32_t>(text);

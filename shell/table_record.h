@@ -38,7 +38,6 @@ struct RecordedTables {
   std::optional<uint32_t> window;               // SMPs that the fabric bears at once.
 };
 
-bool IsTableRow(const RowKey& key);
 // DATA_LOSS: they are not what TableRecord writes. Rows of other parts are ignored.
 absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows);
 // Those of `read` that the record confirms. Null: none, or they are more than kMostVouchedBytes:

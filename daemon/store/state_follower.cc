@@ -7,8 +7,8 @@
 #include <spdlog/spdlog.h>
 
 #include "common/status.h"
-#include "daemon/store/client_rows.h"
 #include "policy/partition_state.h"
+#include "sa/state/sa_state.h"
 
 namespace fabricd::daemon {
 
@@ -21,7 +21,7 @@ absl::StatusOr<StateFollower::Parts> StateFollower::Load(store::Store& store) {
   if (!partitions.ok()) return partitions.status();
   auto verdicts = policy::LoadVerdicts(*rows);
   if (!verdicts.ok()) return verdicts.status();
-  std::erase_if(*rows, [](const auto& row) { return !IsClientRow(row.first); });
+  std::erase_if(*rows, [](const auto& row) { return !sa::SaState::IsClientRow(row.first); });
   return Parts{
       {*std::move(holds), std::make_shared<const policy::PartitionState>(*std::move(partitions))},
       *std::move(rows),

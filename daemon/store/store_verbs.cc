@@ -30,19 +30,15 @@ using store::etcd::SharedRows;
 std::string DatabaseOf(const config::Config& config) { return config.state_dir + "/fabricd.db"; }
 
 // The rules of the parts whose rows these are, each of which would refuse to start.
-absl::Status CheckParts(const std::string& where, StoredRows rows) {
+absl::Status CheckParts(const std::string& where, const StoredRows& rows) {
   std::vector<std::string> faults;
   const auto note = [&](const char* part, const absl::Status& status) {
     if (!status.ok()) faults.push_back(fmt::format("{}: {}", part, Message(status)));
   };
   note("partitions", policy::LoadPartitions(rows).status());
-  std::erase_if(rows, [](const auto& row) { return policy::IsPartitionRow(row.first); });
   note("tables", shell::LoadTables(rows).status());
-  std::erase_if(rows, [](const auto& row) { return shell::IsTableRow(row.first); });
   note("takeover", sweep::LoadTakeover(rows).status());
-  std::erase_if(rows, [](const auto& row) { return sweep::IsTakeoverRow(row.first); });
   note("verdicts", policy::LoadVerdicts(rows).status());
-  std::erase_if(rows, [](const auto& row) { return policy::IsVerdictRow(row.first); });
   note("clients of Subnet Administration", sa::SaState::Make(rows, FirstEpochMs()).status());
   if (faults.empty()) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kDataLoss, "{}: {}", where, fmt::join(faults, "; "));

@@ -283,12 +283,12 @@ bool LoadRow(const RowKey& key, const std::string& row, StoredVerdicts& into) {
   return !fields.is_faulty();
 }
 
-}  // namespace
-
 bool IsVerdictRow(const RowKey& key) {
   return key.table == kStandings || key.table == kResponses || key.table == kFamilies ||
          key.table == kBreaker;
 }
+
+}  // namespace
 
 StoredRows VerdictRows(const StoredVerdicts& verdicts) {
   StoredRows rows;

@@ -22,7 +22,6 @@ struct StoredVerdicts {
   friend bool operator==(const StoredVerdicts&, const StoredVerdicts&) = default;
 };
 
-bool IsVerdictRow(const RowKey& key);
 StoredRows VerdictRows(const StoredVerdicts& verdicts);
 // Rows of other parts are ignored. kDataLoss names the row that cannot be read.
 absl::StatusOr<StoredVerdicts> LoadVerdicts(const StoredRows& rows);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "common/p_key.h"
+#include "sa/state/group_rows.h"
 #include "sa/state/group_trees.h"
 #include "sa/wire/gsi.h"
 #include "sa/wire/reply.h"
@@ -41,9 +42,15 @@ absl::StatusOr<std::unique_ptr<SaState>> SaState::Make(const StoredRows& rows, W
   return made;
 }
 
+bool SaState::IsClientRow(const RowKey& key) {
+  return key.table == "service" || key.table == AliasTable::kTable || key.table == "subscription" ||
+         key.table == kGroupTable || key.table == kMemberTable;
+}
+
 absl::Status SaState::Load(const StoredRows& rows) {
   // In the order of table names, so that a group comes before its members.
   for (const auto& [key, value] : rows) {
+    if (!IsClientRow(key)) continue;
     absl::Status status;
     if (key.table == "service")
       status = services_.Load(key, value);

@@ -100,9 +100,12 @@ class SaState {
   static constexpr Duration kRetryWrite = std::chrono::seconds(1);
   static constexpr Duration kAbsence = std::chrono::minutes(5);
 
-  // `rows` as they are durable. kDataLoss: not what was written. `epoch`: wall-clock time at
-  // Instant zero.
+  // `rows` as they are durable; those of other parts are ignored. kDataLoss: not what was written.
+  // `epoch`: wall-clock time at Instant zero.
   static absl::StatusOr<std::unique_ptr<SaState>> Make(const StoredRows& rows, WallMs epoch);
+
+  // Of what clients leave, and of no other part.
+  static bool IsClientRow(const RowKey& key);
 
   void Step(StateEvent event, Instant now);
   StateEffects TakeEffects(Instant now);

@@ -57,8 +57,6 @@ void ForEachList(Record& record, Use&& use) {
 
 }  // namespace
 
-bool IsTakeoverRow(const RowKey& key) { return key.table == kTable; }
-
 absl::StatusOr<TakeoverRecord> LoadTakeover(const StoredRows& rows) {
   TakeoverRecord record;
   absl::Status status;

@@ -41,7 +41,6 @@ void NoteNewest(std::vector<T>& list, T value, size_t most = TakeoverRecord::kMo
   if (list.size() > most) list.erase(list.begin());
 }
 
-bool IsTakeoverRow(const RowKey& key);
 // kDataLoss: they are not the output of TakeoverRows(). Rows of other parts are ignored.
 absl::StatusOr<TakeoverRecord> LoadTakeover(const StoredRows& rows);
 RowChanges TakeoverRows(const TakeoverRecord& record);

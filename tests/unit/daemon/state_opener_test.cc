@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class StateOpenerTest : public ::testing::Test {
  protected:
@@ -92,6 +93,16 @@ TEST_F(StateOpenerTest, OneThatOnlyReadsReadsTheFilesOfOpensmAtEachStart) {
     EXPECT_NE(stored->core.partitions.revision, 0u);
     EXPECT_THAT(*state->store().LoadRows(), IsEmpty());
   }
+}
+
+TEST_F(StateOpenerTest, TablesOfALaterReleaseAreLeftAlone) {
+  const auto state = Open();
+  ASSERT_NE(state, nullptr);
+  const RowChanges later = {{{"baseline", "0x100001 1"}, "of a later release"}};
+  ASSERT_TRUE(state->store().ChangeRows(later).ok());
+  const auto stored = state->Load(config_);
+  EXPECT_TRUE(stored.ok()) << stored.status();
+  EXPECT_THAT(*state->store().LoadRows(), SizeIs(1));
 }
 
 TEST_F(StateOpenerTest, AWriteIsThereAtTheNextStart) {

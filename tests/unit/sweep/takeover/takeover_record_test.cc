@@ -10,7 +10,6 @@ namespace {
 StoredRows RowsOf(const TakeoverRecord& record) {
   StoredRows rows;
   for (const auto& [key, value] : TakeoverRows(record)) {
-    EXPECT_TRUE(IsTakeoverRow(key));
     if (value) rows[key] = *value;
   }
   return rows;
