@@ -19,9 +19,11 @@
 // With COUNT_MADS_REREGISTER the answers about PortInfo say IsClientReregistrationSupported, which
 // those of ibsim do not. With COUNT_MADS_REPORTS a Get of SMInfo that nobody answers in time comes
 // back with ETIMEDOUT, as it does from the kernel: ibsim keeps it for a process that is stopped and
-// says nothing. (Of all that it answers itself it does report timeouts.)
+// says nothing. (Of all that it answers itself it does report timeouts.) So does each Trap that its
+// sender wants to be acknowledged: libumad2sim drops the TrapRepress, which the kernel hands to the
+// sender, and opensm would wait for it before its next sweep for ever.
 //
-// Threads: umad_send may be called from any; the counters are atomic, the requests for SMInfo are
+// Threads: umad_send may be called from any; the counters are atomic, the requests that wait are
 // behind a mutex.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +53,8 @@ enum { kGetResp = 0x81, kPortInfo = 0x15, kLinearForwardingTable = 0x19, kSmInfo
 // Octets of an SMP, and the bits there (IBA vol 1 §14.2.5.6).
 enum { kCapabilityMask = 64 + 20, kIsClientReregistrationSupported = 0x02 };
 enum { kClientReregister = 64 + 51, kClientReregisterBit = 0x80 };
-enum { kClassLidRouted = 0x01, kClassDirectedRoute = 0x81, kGet = 0x01, kSet = 0x02 };
+enum { kClassLidRouted = 0x01, kClassDirectedRoute = 0x81 };
+enum { kGet = 0x01, kSet = 0x02, kTrap = 0x05 };
 
 typedef int (*SendFunction)(int, int, void*, int, int, int);
 typedef int (*ReceiveFunction)(int, void*, int*, int);
@@ -175,8 +178,8 @@ int umad_send(int port, int agent, void* umad, int length, int timeout, int retr
   const int counted = IsSubnetManagement(mad);
   const uint8_t method = mad[3];
   const unsigned attribute = (unsigned)mad[16] << 8 | mad[17];
-  if (report && counted && method == kGet && attribute == kSmInfo && timeout > 0)
-    Ask(port, agent, mad, timeout, retries);
+  const int waits = method == kTrap || (method == kGet && attribute == kSmInfo);
+  if (report && counted && waits && timeout > 0) Ask(port, agent, mad, timeout, retries);
   const int reregisters = (mad[kClientReregister] & kClientReregisterBit) != 0;
   const int result = next_send(port, agent, umad, length, timeout, retries);
   if (result < 0 || counters == NULL || !counted) return result;

@@ -101,6 +101,7 @@ struct Link {
 
 struct Takeover {
   uint8_t unresponsive_percent = 25;
+  Duration return_within = std::chrono::hours(1);
   friend bool operator==(const Takeover&, const Takeover&) = default;
 };
 

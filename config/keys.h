@@ -79,6 +79,8 @@ void VisitSmKeys(Visitor& visitor, C& c) {
   visitor.Text("lid.guid2lid_file", kRestart, c.lid.guid2lid_file);
   visitor.Number("takeover.unresponsive_percent", kResweep, c.takeover.unresponsive_percent,
                  NumberRange{0, 100});
+  visitor.Time("takeover.return_within", kResweep, c.takeover.return_within,
+               TimeRange{seconds(0), hours(24 * 7)});
 }
 
 template <typename Visitor, typename C>

@@ -99,7 +99,7 @@ void Visit(A& a, policy::PolicyOptions& o) {
 }
 template <typename A>
 void Visit(A& a, sweep::TakeoverOptions& o) {
-  a(o.unresponsive_percent, o.accept);
+  a(o.unresponsive_percent, o.accept, o.return_within);
 }
 template <typename A>
 void Visit(A& a, sweep::CoreOptions& o) {

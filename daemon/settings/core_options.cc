@@ -160,6 +160,7 @@ absl::StatusOr<sweep::CoreOptions> ToCoreOptions(const config::Config& config) {
   options.routing.threads = static_cast<int>(config.routing.threads);
   options.policy = ToPolicyOptions(config);
   options.takeover.unresponsive_percent = config.takeover.unresponsive_percent;
+  options.takeover.return_within = config.takeover.return_within;
   return options;
 }
 

@@ -71,7 +71,7 @@ class Activities {
   void FinishDiscovery(Instant now);
   bool HasNeighbour();
   void EnterStandby(Instant now);
-  bool IsStoppedByGuard();
+  bool IsStoppedByGuard(Instant now);
   void StartReading(Instant now);
   void FinishReading(Instant now);
   void EmitHeld(const TakeoverReport& report);

@@ -46,7 +46,7 @@ void Activities::Apply(Mastership::Order order, Instant now) {
   switch (order.kind) {
     case Kind::kNothing: break;
     case Kind::kProgram:
-      if (IsStoppedByGuard()) return StartReading(now);
+      if (IsStoppedByGuard(now)) return StartReading(now);
       programming_.desired().pending().MarkAll();
       Program(now);
       break;
@@ -66,7 +66,7 @@ void Activities::Apply(Mastership::Order order, Instant now) {
 }
 
 void Activities::EnterStandby(Instant now) {
-  guard_.OnNoLongerMaster();
+  guard_.OnNotMaster(now);
   view_.SetSubnetUp(false);
   EndEverything();
   mastership_.OnRequestsDropped();
@@ -78,16 +78,21 @@ void Activities::EnterStandby(Instant now) {
 // ---- reading only
 
 // Before the first Set of a mastership. What discovery has read is enough to decide.
-bool Activities::IsStoppedByGuard() {
+bool Activities::IsStoppedByGuard(Instant now) {
   if (!guard_.IsArmed()) {
     guard_.StoreAgain();
     return false;
   }
   const bool was_held = guard_.is_held();
-  const bool stops = guard_.Stops(programming_.Preview(), ground_.devices.applied(),
-                                  programming_.lids(), observed_.own().port_guid);
-  if (was_held && !stops) journal_.Log(LogLevel::kInfo, "the takeover goes on");
-  return stops;
+  using Verdict = TakeoverGuard::Verdict;
+  const Verdict verdict = guard_.Decide(programming_.Preview(), ground_.devices.applied(),
+                                        programming_.lids(), observed_.own().port_guid, now);
+  if (verdict == Verdict::kStop) return true;
+  if (was_held) journal_.Log(LogLevel::kInfo, "the takeover goes on");
+  if (verdict == Verdict::kTakeBack)
+    journal_.Log(LogLevel::kWarning,
+                 "this SM is back as master: what another one has changed meanwhile is undone");
+  return false;
 }
 
 void Activities::StartReading(Instant now) {

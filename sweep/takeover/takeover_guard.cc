@@ -41,15 +41,29 @@ bool TakeoverGuard::IsAccepted(const std::vector<TakeoverChange>& risks) const {
   });
 }
 
-bool TakeoverGuard::Stops(const DesiredState& desired, const AppliedState& applied,
-                          const LidManager& lids, Guid own_port) {
+void TakeoverGuard::OnNotMaster(Instant now) {
+  if (stage_ == Stage::kPassed || AwaitsRecord()) left_ = now;
+  stage_ = Stage::kAway;
+}
+
+TakeoverGuard::Verdict TakeoverGuard::Decide(const DesiredState& desired,
+                                             const AppliedState& applied, const LidManager& lids,
+                                             Guid own_port, Instant now) {
   FABRICD_CHECK(IsArmed(), "the guard was passed");
   const std::vector<Lid> own_lids = OwnLids(lids);
   const auto risks = FindRisks(InputFor(desired, applied, own_lids));
-  stage_ = IsAccepted(risks) ? Stage::kPassed : Stage::kHeld;
-  if (is_held()) return true;
-  NoteMastership(own_port, risks);
-  return false;
+  if (IsAccepted(risks)) {
+    stage_ = Stage::kPassed;
+    NoteMastership(own_port, risks);
+    return Verdict::kGo;
+  }
+  if (left_ && now - *left_ < options_.takeover.return_within) {
+    stage_ = Stage::kPassed;
+    NoteMastership(own_port, {});  // Later these changes are a risk again.
+    return Verdict::kTakeBack;
+  }
+  stage_ = Stage::kHeld;
+  return Verdict::kStop;
 }
 
 // Durable before the first Set only where this port is new: a takeover between ports that are known

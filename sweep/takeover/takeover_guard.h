@@ -3,12 +3,14 @@
 // compares what the fabric runs with what this SM would write. If that is a risky change
 // (TakeoverRisk) of something that this SM has not written itself, nothing is written until an
 // operator accepts the report. What the store vouches for never stops: a restart, a power failure,
-// or the return of this SM to its own fabric needs no operator.
+// or the return of this SM to its own fabric needs no operator. Nor does its return soon after
+// another SM has taken the subnet from it (TakeoverOptions::return_within).
 //
 // Accepted changes, and the settings with which this SM has been master, are made durable. Owned by
 // Activities; decides, and sends nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,21 +29,25 @@ class TakeoverGuard {
   // This SM has read the fabric as one that waits for another master: if nearly all of it has
   // responded, what does not respond at a later takeover is known, and has failed.
   void OnReadAsStandby(const fabric::FabricSnapshot& snapshot);
-  // This SM has become master: the next Stops() decides.
+  // This SM has become master: the next Decide() decides.
   void OnBecameMaster() { stage_ = Stage::kArmed; }
-  // This SM is no longer master.
-  void OnNoLongerMaster() { stage_ = Stage::kPassed; }
+  // This SM is no longer master, or still is not.
+  void OnNotMaster(Instant now);
   // The LID of the port from which the subnet was managed last with this durable state; 0: unknown.
   Lid PredecessorLid(const LidManager& lids) const {
     return record_.sm_ports.empty() ? Lid() : lids.RecordedLid(record_.sm_ports.back());
   }
-  // False: Stops() has let it write since this SM became master.
+  // False: Decide() has let it write since this SM became master, or it is not master.
   bool IsArmed() const { return stage_ == Stage::kArmed || is_held(); }
 
-  // Returns whether this SM must not write. If it may, the guard is passed, and the settings in
-  // force are made durable. REQUIRES: IsArmed().
-  [[nodiscard]] bool Stops(const DesiredState& desired, const AppliedState& applied,
-                           const LidManager& lids, Guid own_port);
+  enum class Verdict : uint8_t {
+    kStop,      // This SM must not write.
+    kGo,        // It may: the guard is passed, and the settings in force are made durable.
+    kTakeBack,  // The same, although another SM has changed what would be a risk.
+  };
+  // REQUIRES: IsArmed().
+  [[nodiscard]] Verdict Decide(const DesiredState& desired, const AppliedState& applied,
+                               const LidManager& lids, Guid own_port, Instant now);
   bool is_held() const { return stage_ == Stage::kHeld; }
   // The durable record does not have this port yet, and is being stored: what is written before
   // that would pass for another SM's after a crash.
@@ -65,8 +71,9 @@ class TakeoverGuard {
 
  private:
   enum class Stage : uint8_t {
-    kPassed,   // Or this SM is not master.
-    kArmed,    // Stops() decides next.
+    kAway,     // This SM is not master.
+    kPassed,   // It is, and may write.
+    kArmed,    // Decide() is next.
     kHeld,     // It did not let this SM write, and decides again.
     kStoring,  // It did, once the record is stored.
   };
@@ -91,7 +98,8 @@ class TakeoverGuard {
   Acceptance accepting_;            // In force when it is durable.
   bool is_owed_ = false;            // record_ could not be stored.
   bool has_seen_fabric_ = false;    // OnReadAsStandby().
-  Stage stage_ = Stage::kPassed;
+  Stage stage_ = Stage::kAway;
+  std::optional<Instant> left_;  // When this SM ceased to be a master that may write.
   SharedTakeoverReport report_;
 };
 

@@ -57,6 +57,13 @@ class Numbers(unittest.TestCase):
         self.assertEqual(ha_soak.check_reregisters("partition", 16), [])
         self.assertEqual(len(ha_soak.check_reregisters("kill", 1)), 1)
 
+    def test_a_set_of_a_fabricd_while_opensm_is_master_is_a_fault(self):
+        before = {"PortInfo.Set": 7, "SMInfo.Get": 1}
+        self.assertEqual(ha_soak.check_idle("head1", before, dict(before, **{"SMInfo.Get": 9})), [])
+        self.assertEqual(
+            len(ha_soak.check_idle("head1", before, dict(before, **{"PortInfo.Set": 8}))), 1)
+        self.assertEqual(len(ha_soak.check_idle("head1", {}, {"SwitchInfo.Set": 1})), 1)
+
     def test_late_sets(self):
         self.assertEqual(ha_soak.check_late_sets(3), [])
         self.assertEqual(len(ha_soak.check_late_sets(4)), 1)

@@ -19,6 +19,7 @@ using testing::SizeIs;
 
 class TakeoverGuardTest : public testing::Test {
  protected:
+  using Verdict = TakeoverGuard::Verdict;
   TakeoverGuardTest() {
     for (size_t i = 0; i < fabric_.hosts.size(); ++i) {
       Change(fabric_.Host(i), [&](wire::PortInfo& info) {
@@ -50,7 +51,11 @@ class TakeoverGuardTest : public testing::Test {
   TakeoverGuard Guard() { return {options_, questions_, record_}; }
   bool Stops(TakeoverGuard& guard) {
     guard.OnBecameMaster();
-    return guard.Stops(Desired(), applied_, lids_, Guid(0x1000));
+    return StopsNow(guard);
+  }
+  bool StopsNow(TakeoverGuard& guard) { return Decide(guard) == Verdict::kStop; }
+  Verdict Decide(TakeoverGuard& guard) {
+    return guard.Decide(Desired(), applied_, lids_, Guid(0x1000), now_);
   }
 
   // What was stored last is what the next one starts with.
@@ -73,6 +78,7 @@ class TakeoverGuardTest : public testing::Test {
       policy::Partitions::BuiltIn(), policy::PartitionSet(), false);
   TakeoverRecord record_;
   std::vector<Lid> own_lids_;
+  Instant now_{std::chrono::hours(100)};
 };
 
 TEST_F(TakeoverGuardTest, AFabricThatRunsAsConfiguredHasNoRisk) {
@@ -156,12 +162,12 @@ TEST_F(TakeoverGuardTest, IsHeldUntilTheReportThatWasReadIsAccepted) {
   EXPECT_THAT(std::string(wrong.message()), testing::HasSubstr(id));
   ASSERT_TRUE(guard.Accept(id, 3).ok());
   EXPECT_THAT(asked_, SizeIs(1));
-  EXPECT_TRUE(guard.Stops(desired, applied_, lids_, Guid(0x1000))) << "it is not durable yet";
+  EXPECT_TRUE(StopsNow(guard)) << "it is not durable yet";
   EXPECT_THAT(guard.OnStored(absl::UnavailableError("disk full")), ElementsAre(3));
-  EXPECT_TRUE(guard.Stops(desired, applied_, lids_, Guid(0x1000))) << "it was not stored";
+  EXPECT_TRUE(StopsNow(guard)) << "it was not stored";
   ASSERT_TRUE(guard.Accept(id, 4).ok());
   EXPECT_THAT(guard.OnStored(absl::OkStatus()), ElementsAre(4));
-  EXPECT_FALSE(guard.Stops(desired, applied_, lids_, Guid(0x1000)));
+  EXPECT_FALSE(StopsNow(guard));
   EXPECT_FALSE(guard.is_held());
   EXPECT_FALSE(guard.IsArmed());
 }
@@ -234,9 +240,61 @@ TEST_F(TakeoverGuardTest, ALossOfMastershipEndsTheHold) {
   options_.sm.gid_prefix = 0xFEC0'0000'0000'0000;
   TakeoverGuard guard = Guard();
   ASSERT_TRUE(Stops(guard));
-  guard.OnNoLongerMaster();
+  guard.OnNotMaster(now_);
   EXPECT_FALSE(guard.is_held());
   EXPECT_FALSE(guard.IsArmed());
+}
+
+// This SM has been master, another one for `away`, and has changed a prefix; now this one is again.
+class TakeBackTest : public TakeoverGuardTest {
+ protected:
+  Verdict AfterAnotherOne(Duration away) {
+    guard_.OnNotMaster(now_);
+    Change(fabric_.Host(1), [](wire::PortInfo& info) { info.gid_prefix = 0xFEC0'0000'0000'0000; });
+    now_ += away / 2;
+    guard_.OnNotMaster(now_);  // It looks, and is STANDBY again.
+    now_ += away - away / 2;
+    guard_.OnBecameMaster();
+    asked_.clear();
+    return Decide(guard_);
+  }
+  void BeMaster() {
+    ASSERT_FALSE(Stops(guard_));
+    guard_.OnStored(absl::OkStatus());
+  }
+
+  TakeoverGuard guard_ = Guard();
+  const Duration limit_ = options_.takeover.return_within;
+};
+
+TEST_F(TakeBackTest, SoonAfterwardsItNeedsNoOperator) {
+  BeMaster();
+  EXPECT_EQ(AfterAnotherOne(limit_ - std::chrono::milliseconds(1)), Verdict::kTakeBack);
+  EXPECT_FALSE(guard_.IsArmed());
+  EXPECT_THAT(asked_, IsEmpty()) << "the changes are not accepted for good";
+  EXPECT_EQ(AfterAnotherOne(limit_), Verdict::kStop);
+}
+
+TEST_F(TakeBackTest, AHoldIsNoMastership) {
+  BeMaster();
+  EXPECT_EQ(AfterAnotherOne(limit_), Verdict::kStop);
+  EXPECT_EQ(AfterAnotherOne(std::chrono::seconds(1)), Verdict::kStop);
+}
+
+TEST_F(TakeBackTest, OneThatWasNeverMasterIsStopped) {
+  EXPECT_EQ(AfterAnotherOne(std::chrono::seconds(1)), Verdict::kStop);
+}
+
+TEST_F(TakeBackTest, AMastershipThatIsBeingStoredIsOne) {
+  ASSERT_FALSE(Stops(guard_));
+  ASSERT_TRUE(guard_.AwaitsRecord());
+  EXPECT_EQ(AfterAnotherOne(std::chrono::seconds(1)), Verdict::kTakeBack);
+}
+
+TEST_F(TakeBackTest, TheConfigurationCanForbidIt) {
+  options_.takeover.return_within = {};
+  BeMaster();
+  EXPECT_EQ(AfterAnotherOne({}), Verdict::kStop);
 }
 
 TEST_F(TakeoverGuardTest, TheReportCountsSetsByFieldAndLids) {
