@@ -17,6 +17,10 @@ class FABRICD_CAPABILITY("mutex") Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
+  // Where a MutexLock would wait too long. False: another thread has it.
+  bool TryLock() FABRICD_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void Unlock() FABRICD_RELEASE() { mutex_.unlock(); }
+
  private:
   friend class MutexLock;
   std::mutex mutex_;

@@ -22,7 +22,9 @@
 #define FABRICD_REQUIRES(...) FABRICD_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define FABRICD_EXCLUDES(...) FABRICD_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 
-// For a function: it acquires the lock, releases it, or is excluded from the analysis.
+// For a function: it acquires the lock, does if it returns that, releases it, or is excluded from
+// the analysis.
 #define FABRICD_ACQUIRE(...) FABRICD_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define FABRICD_TRY_ACQUIRE(...) FABRICD_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define FABRICD_RELEASE(...) FABRICD_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define FABRICD_NO_THREAD_SAFETY_ANALYSIS FABRICD_THREAD_ATTRIBUTE(no_thread_safety_analysis)

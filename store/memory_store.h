@@ -15,7 +15,7 @@
 
 namespace fabricd::store {
 
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   absl::StatusOr<Claimed> Claim() override { return claim_; }
   // What Claim() answers; OK at first.

@@ -113,7 +113,7 @@ class EtcdStore final : public NodePart {
   void Say(const absl::Status& why_not);
   void Run();
   void Turn() override;
-  void Look(const absl::StatusOr<SharedRows::View>& view);
+  void Look(const absl::StatusOr<SharedRows::View>& view, int64_t held);
   void RaiseSchema(const SharedRows::View& view);
   void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
   void CarryOver();
@@ -354,12 +354,15 @@ absl::Status EtcdStore::Reattach() {
   if (is_superseded_) return writable();
   if (IsBroken(Breakage::kEpochNeverTaken)) return Unavailable("not taken, deliberately");
   const bool may_take = !options_.may_take || options_.may_take();
-  const absl::Status attached = may_take
+  // A full etcd would refuse another lease. The epoch that there is stays.
+  const bool keeps = epoch_.revision() != 0 && absl::IsResourceExhausted(writable());
+  const absl::Status attached = keeps ? shared_.Touch().status
+                                : may_take
                                     ? shared_.Attach(last_write_, standing_ == Standing::kOwesClaim)
                                     : shared_.Inspect(last_write_);
   is_superseded_ = shared_.is_superseded();
   FABRICD_RETURN_IF_ERROR(attached);
-  if (!may_take)
+  if (!keeps && !may_take)
     return Unavailable("{}: the epoch is not held, and this fabricd is not the master",
                        shared_.where());
   standing_ = Standing::kOwner;
@@ -403,8 +406,9 @@ void EtcdStore::Turn() {
   CopyIfChanged();
   presence_.Turn();
   if (!contends() && options_.clock() - looks_.last >= options_.retry) {
+    const int64_t held = epoch_.revision();  // Before what it is compared with is read.
     const auto view = SharedRows::ReadControl(*client_, options_.prefix);
-    Look(view);
+    Look(view, held);
     if (view.ok()) history_.Follow(view->history);
     looks_.last = options_.clock();
   }
@@ -412,13 +416,12 @@ void EtcdStore::Turn() {
   history_.Send();
 }
 
-void EtcdStore::Look(const absl::StatusOr<SharedRows::View>& view) {
+void EtcdStore::Look(const absl::StatusOr<SharedRows::View>& view, int64_t held) {
   is_reached_ = !absl::IsUnavailable(view.status());
   if (!is_reached_) return Say(view.status());
   if (view.ok()) ShowNodes(view->nodes);
   if (is_beside_master()) return LookAtMaster(view);
-  const int64_t held = epoch_.revision();
-  if (held != 0 && view.ok() && view->epoch != held) epoch_.Forget();
+  if (held != 0 && view.ok() && view->epoch != held && epoch_.revision() == held) epoch_.Forget();
   const absl::Status alive = epoch_.KeepAlive();
   if (alive.ok() && writable().ok()) {
     if (view.ok()) RaiseSchema(*view);
@@ -448,9 +451,11 @@ void EtcdStore::LookAtMaster(const absl::StatusOr<SharedRows::View>& view) {
 }
 
 void EtcdStore::CarryOver() {
-  if (epoch_.revision() == 0) return;
-  MutexLock lock(mutex_);
+  if (epoch_.revision() == 0 || !writable().ok()) return;
+  // Where a write is under way, the next turn does it: this one has to keep the lease alive.
+  if (!mutex_.TryLock()) return;
   if (shared_.CarryOverIfDue(kCarriedPerTurn)) Keep({});
+  mutex_.Unlock();
 }
 
 void EtcdStore::CopyIfChanged() {

@@ -220,10 +220,11 @@ absl::Status SharedRows::TakeEpoch(const Control& control) {
 }
 
 absl::Status SharedRows::InheritBatch(const Control& control) {
+  if (owed_ && owed_->commit == control.commit.mod_revision) return absl::OkStatus();
   owed_.reset();
   const bool is_void = is_batch_void_ && IsOf(control.sequence.value, handle_);
   if (control.commit.mod_revision != 0 && !is_void) {
-    Owe(control.batch);
+    Owe(control.batch, control.commit.mod_revision);
     return absl::OkStatus();
   }
   if (!control.has_parts && control.commit.mod_revision == 0) return absl::OkStatus();
@@ -324,7 +325,7 @@ SharedRows::Result SharedRows::Write(const FlatChanges& changes) {
 
 SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
   if (IsBroken(Breakage::kLargeWriteInParts)) {
-    Owe(changes);
+    Owe(changes, 0);
     return CarryOver();
   }
   const std::vector<std::string> parts = EncodeChanges(changes, kPartBytes);
@@ -332,28 +333,39 @@ SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
     Result staged = CommitFenced({{PartKey(i), parts[i]}}, false);
     if (staged.outcome != Outcome::kDone) return staged;
   }
-  Result committed = CommitFenced({{Key("commit"), std::to_string(parts.size())}}, true);
+  // Parts that an owner before has left, and whose commit was refused, are none of this batch.
+  Result committed = CommitFenced({{Key("commit"), std::to_string(parts.size())},
+                                   Deletion(PartKey(parts.size()), EndOfPrefix(Key("batch/")))},
+                                  true);
   is_batch_void_ = committed.outcome == Outcome::kNotReached;
   if (committed.outcome != Outcome::kDone) return committed;
-  Owe(changes);
+  Owe(changes, sequence_revision_);
   return {};
 }
 
-void SharedRows::Owe(FlatChanges batch) {
-  owed_ = {std::move(batch), "", options_.clock() + kCarryOverAfter};
+void SharedRows::Owe(FlatChanges batch, int64_t commit) {
+  owed_ = {std::move(batch), commit, "", options_.clock() + kCarryOverAfter};
 }
 
 SharedRows::Result SharedRows::CarryOver() {
   Result carried;
-  while (owed_ && carried.outcome == Outcome::kDone) carried = CarryOverSome();
+  auto alive = options_.clock();
+  while (owed_ && carried.outcome == Outcome::kDone) {
+    if (options_.clock() - alive >= options_.lease / 3) {
+      (void)epoch_.KeepAlive();
+      alive = options_.clock();
+    }
+    carried = CarryOverSome();
+  }
   return carried;
 }
 
 bool SharedRows::CarryOverIfDue(size_t transactions) {
   if (!owed_ || options_.clock() < owed_->due) return false;
   if (IsBroken(Breakage::kNeverCarriedOver)) return false;
-  while (owed_ && transactions-- > 0 && CarryOverSome().outcome == Outcome::kDone) {
-  }
+  const auto end = options_.clock() + kCarryOverTime;
+  for (; owed_ && transactions > 0 && options_.clock() <= end; --transactions)
+    if (CarryOverSome().outcome != Outcome::kDone) break;
   return !owed_;
 }
 
@@ -423,7 +435,9 @@ SharedRows::Result SharedRows::ResultOfRefusal(const TransactionResult& refused,
   }
   epoch_.Forget();
   // Where etcd has lost all keys, the next Attach() says so.
-  if (sequence.value == sequence_ || sequence.mod_revision == 0)
+  // An own write that had no answer may have arrived since; Attach() tells whether another fabricd
+  // was here before it.
+  if (IsOf(sequence.value, handle_) || sequence.value == sequence_ || sequence.mod_revision == 0)
     return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
   is_superseded_ = true;
   return {Outcome::kTakenOver, WrittenByAnother(where())};

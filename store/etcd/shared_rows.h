@@ -42,6 +42,8 @@ inline constexpr size_t kMostBytes = size_t{1} << 20;
 inline constexpr size_t kMostRowBytes = size_t{256} << 10;
 // A first sweep writes the LIDs of all ports, and is over before they are carried over.
 inline constexpr std::chrono::seconds kCarryOverAfter{10};
+// The lease has to be kept alive, and a requester may be waiting.
+inline constexpr std::chrono::milliseconds kCarryOverTime{500};
 
 struct SharedRowsOptions {
   std::string prefix = "/fabricd/";  // Ends with a slash.
@@ -91,9 +93,11 @@ class SharedRows {
   Result Write(const FlatChanges& changes);
   // Carries over the rows of a large write that was committed.
   Result CarryOver();
-  // The same where it is time, and at most `transactions` of it. Whether a last one was sent, which
-  // changes sequence().
+  // The same where it is time, and some of it: at most `transactions`, and none after
+  // kCarryOverTime. Whether a last one was sent, which changes sequence().
   bool CarryOverIfDue(size_t transactions);
+  // A write of nothing: whether etcd takes writes.
+  Result Touch() { return CommitFenced({}, true); }
 
   // Makes the layout the newest that this program knows, for good.
   absl::Status RaiseSchema();
@@ -155,7 +159,7 @@ class SharedRows {
   bool IsOnlyOurs(const std::string& expected, const std::string& last) const;
   absl::Status TakeEpoch(const Control& control);
   absl::Status InheritBatch(const Control& control);
-  void Owe(FlatChanges batch);
+  void Owe(FlatChanges batch, int64_t commit);
   Result CarryOverSome();
   Result WriteLarge(const FlatChanges& changes);
   Result CommitFenced(std::vector<Change> changes, bool counts);
@@ -180,7 +184,8 @@ class SharedRows {
   bool is_superseded_ = false;
   struct Owed {
     FlatChanges batch;
-    std::string next;  // The first key that is not carried over.
+    int64_t commit = 0;  // The revision of its commit.
+    std::string next;    // The first key that is not carried over.
     std::chrono::nanoseconds due{};
   };
   std::optional<Owed> owed_;    // A batch that is committed.

@@ -114,8 +114,13 @@ class WaitingStore final : public NodePart {
     if (!contents.ok()) return contents.status();
     {
       MutexLock lock(local_mutex_);
-      FABRICD_RETURN_IF_ERROR(
-          WriteLocalCopy(*local_, rows_, view->rows, options_.prefix, view->sequence));
+      const absl::Status copied =
+          WriteLocalCopy(*local_, rows_, view->rows, options_.prefix, view->sequence);
+      if (!copied.ok()) {
+        // Some of it may be there.
+        if (const auto kept = ReadContents(*local_); kept.ok()) rows_ = Flatten(*kept);
+        return copied;
+      }
     }
     rows_ = std::move(view->rows);
     sequence_ = view->sequence;

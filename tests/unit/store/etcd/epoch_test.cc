@@ -166,6 +166,24 @@ TEST_F(EtcdTest, StartsWithItsCopyWhileEtcdIsFull) {
   EXPECT_THAT(Message(store->PutLids({Record(2, 11)})), HasSubstr("database space exceeded"));
 }
 
+TEST_F(EtcdTest, AnOwnerKeepsTheEpochWhileEtcdIsFull) {
+  EtcdCluster small({.members = 1, .arguments = {"--quota-backend-bytes=8388608"}});
+  cluster_ = &small;
+  client_ = small.MakeClient();
+  const auto store = MustOpen(head1_);
+  const int64_t epoch = store->epoch();
+  for (int i = 0; i < 100; ++i)
+    if (!client_->Put("fill" + std::to_string(i), std::string(1 << 20, 'x'), 0).ok()) break;
+  EXPECT_THAT(Message(store->PutLids({Record(1, 10)})), HasSubstr("database space exceeded"));
+  const auto end = std::chrono::steady_clock::now() + 2 * options_.lease;
+  while (std::chrono::steady_clock::now() < end) {
+    ASSERT_EQ(store->epoch(), epoch);
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_FALSE(store->writable().ok());
+  EXPECT_FALSE(client_->Range({"/fabricd/control/epoch"})->kvs.empty());
+}
+
 TEST_F(EtcdTest, WaitsWithTheEpochWhileItMayNotTakeIt) {
   std::atomic<bool> is_master = true;
   options_.may_take = [&] { return is_master.load(); };

@@ -5,6 +5,7 @@
 #include "store/etcd/presence.h"
 #include "store/etcd/schema.h"
 #include "store/etcd/waiting_store.h"
+#include "store/memory_store.h"
 #include "tests/unit/store/etcd/etcd_fixture.h"
 #include "tests/unit/store/etcd/forwarding_client.h"
 
@@ -77,6 +78,69 @@ TEST_F(EtcdTest, AWriteOfAnOldEpochIsRefusedByEtcd) {
 }
 
 // An attempt to open may have taken the epoch and then failed: the copy is not new by that.
+// A disk that takes what is written before the rows, and then is full.
+class FullForRows final : public MemoryStore {
+ public:
+  bool is_full = false;
+  absl::Status ChangeRows(const RowChanges& changes) override {
+    return is_full ? absl::ResourceExhaustedError("disk full") : MemoryStore::ChangeRows(changes);
+  }
+};
+
+TEST_F(EtcdTest, AWaitingNodeUndoesACopyThatFailedInPart) {
+  const auto owner = MustOpen(head1_);
+  ASSERT_TRUE(owner->ChangeRows({{{"a", "1"}, "x"}}).ok());
+  auto local = std::make_unique<FullForRows>();
+  FullForRows& disk = *local;
+  options_.has_thread = false;
+  // Each turn looks.
+  std::chrono::nanoseconds now = seconds(1000);
+  options_.clock = [&now] { return now += seconds(1); };
+  const auto waiting =
+      OpenWaitingStore(std::make_unique<ForwardingClient>(*client_), std::move(local), options_);
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  disk.is_full = true;
+  ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
+  ASSERT_TRUE(owner->ChangeRows({{{"a", "1"}, "y"}}).ok());
+  (*waiting)->Turn();
+  EXPECT_EQ(LidsOf(disk), 1u) << "a part of it is there";
+  ASSERT_TRUE(owner->RemoveLids({Guid(1)}).ok());
+  disk.is_full = false;
+  (*waiting)->Turn();
+  EXPECT_EQ(LidsOf(disk), 0u);
+  EXPECT_EQ(disk.LoadRows()->at({"a", "1"}), "y");
+}
+
+// The next transaction is carried out when Arrive() is called, and not answered.
+class Delayed final : public ForwardingClient {
+ public:
+  using ForwardingClient::ForwardingClient;
+  bool delays = false;
+  absl::StatusOr<TransactionResult> Commit(const Transaction& transaction) override {
+    if (!std::exchange(delays, false)) return real_.Commit(transaction);
+    late_ = transaction;
+    return absl::UnavailableError("no answer");
+  }
+  void Arrive() { EXPECT_TRUE(real_.Commit(late_)->succeeded); }
+
+ private:
+  Transaction late_;
+};
+
+TEST_F(EtcdTest, AnOwnWriteThatArrivesLateIsNotTakenForThatOfAnother) {
+  Delayed client(*client_);
+  SharedRows rows(client, {kPrefix, "node", "", seconds(60)});
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  const std::string known = rows.sequence();
+  client.delays = true;
+  ASSERT_EQ(rows.Write({{"row/a/1", "x"}}).outcome, SharedRows::Outcome::kNotReached);
+  client.Arrive();
+  EXPECT_EQ(rows.Write({{"row/a/2", "y"}}).outcome, SharedRows::Outcome::kEpochOver);
+  EXPECT_FALSE(rows.is_superseded());
+  ASSERT_TRUE(rows.Attach(known).ok());
+  EXPECT_EQ(rows.Write({{"row/a/2", "y"}}).outcome, SharedRows::Outcome::kDone);
+}
+
 TEST_F(EtcdTest, AnOwnTakeDoesNotHideTheWritesOfAnother) {
   SharedRows rows(*client_, {kPrefix, "node", "", seconds(60)});
   ASSERT_TRUE(rows.Attach(std::nullopt).ok());

@@ -95,7 +95,9 @@ TEST_F(LargeWriteTest, LaterWritesWinAlsoWhereAnotherOwnerCarriesItOver) {
     EXPECT_GT(Keys("control/batch/"), 0u);
     SharedRows next(*client_, OptionsOf("next"));
     ASSERT_TRUE(next.Attach(std::nullopt, /*by_force=*/true).ok());
+    now_ += kCarryOverAfter;
     EXPECT_FALSE(rows.CarryOverIfDue(100));
+    EXPECT_TRUE(rows.is_superseded());
     EXPECT_EQ(Keys("data/"), 300u);
     EXPECT_THAT(*next.Load(), SizeIs(301));
     ASSERT_EQ(next.Write({{"row/many/1", "newest"}}).outcome, SharedRows::Outcome::kDone);
@@ -107,6 +109,31 @@ TEST_F(LargeWriteTest, LaterWritesWinAlsoWhereAnotherOwnerCarriesItOver) {
     ASSERT_EQ(next.Write(Difference(*next.Load(), {})).outcome, SharedRows::Outcome::kDone);
     ASSERT_EQ(next.CarryOver().outcome, SharedRows::Outcome::kDone);
   }
+}
+
+// Of an owner that had put them just before its epoch was taken.
+TEST_F(LargeWriteTest, PartsOfAnEarlierOwnerAreNotPartOfIt) {
+  SharedRows rows(*client_, OptionsOf("node"));
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  const auto left = EncodeChanges({{"row/many/1", "left"}, {"row/left/1", "left"}}, 2000);
+  ASSERT_TRUE(client_->Put(std::string(kPrefix) + "control/batch/000001", left[0], 0).ok());
+  ASSERT_EQ(rows.Write(ManyChanges(300, "x")).outcome, SharedRows::Outcome::kDone);
+  EXPECT_EQ(Shared().rows.at({"many", "1"}), "x");
+  EXPECT_THAT(Shared().rows, SizeIs(300));
+  EXPECT_EQ(Keys("control/batch/"), 1u);
+}
+
+// So it is carried over once, however often the epoch is taken again.
+TEST_F(LargeWriteTest, GoesOnWhereItWasAfterTheEpochWasTakenAgain) {
+  SharedRows rows(*client_, OptionsOf("node"));
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  ASSERT_EQ(rows.Write(ManyChanges(300, "x")).outcome, SharedRows::Outcome::kDone);
+  now_ += kCarryOverAfter;
+  EXPECT_FALSE(rows.CarryOverIfDue(3));
+  rows.epoch().Forget();
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  EXPECT_TRUE(rows.CarryOverIfDue(1));
+  EXPECT_EQ(Keys("data/"), 300u);
 }
 
 TEST_F(LargeWriteTest, AStoreCarriesItOverInItsTurns) {
