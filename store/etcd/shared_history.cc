@@ -83,11 +83,25 @@ absl::Status SharedHistory::Resume() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<SharedHistory::Kept> SharedHistory::LastOwn() {
+  MutexLock lock(local_mutex_);
+  const auto events = local_.ListEvents({.own = true, .limit = 1, .latest = true});
+  if (!events.ok()) return events.status();
+  const auto audit = local_.ListAudit({.own = true, .limit = 1});
+  if (!audit.ok()) return audit.status();
+  return Kept{events->empty() ? 0 : events->back().number,
+              audit->empty() ? 0 : audit->back().number};
+}
+
 absl::Status SharedHistory::Join() {
   const absl::Status found = FindOrMakeHead();
   if (!found.ok()) return place_.log.empty() ? found : absl::OkStatus();
   FABRICD_RETURN_IF_ERROR(UseHistory());
+  const auto kept = LastOwn();
+  if (!kept.ok()) return kept.status();
+  kept_ = *kept;
   (void)ReadPages();  // What is left is for Follow().
+  kept_.reset();
   return absl::OkStatus();
 }
 
@@ -276,10 +290,14 @@ void SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>&
     return;
   }
   if (page->instance == instance_) {
-    for (const EventRecord& record : page->events)
+    for (const EventRecord& record : page->events) {
       place_.events = std::max(place_.events, record.number);
-    for (const AuditRecord& record : page->audit)
+      if (kept_ && record.number > kept_->events) events.push_back(record);
+    }
+    for (const AuditRecord& record : page->audit) {
       place_.audit = std::max(place_.audit, record.origin);
+      if (kept_ && record.origin > kept_->audit) audit.push_back(record);
+    }
     return;
   }
   if (has_gap_ && !page->events.empty()) {

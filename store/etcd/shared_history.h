@@ -15,7 +15,8 @@
 //
 // A page is appended by a transaction that compares control/history, so that all nodes see the same
 // order. The local store is the queue: a named value in it says up to where its own records are
-// appended, and which pages are taken.
+// appended, and which pages are taken. What it has lost of its own with the machine, whose last
+// records were not on disk, it takes back from the pages when it joins.
 //
 // Bounds: the last kMostPages pages of about kPageBytes stay in etcd. A node that was away for
 // longer has a gap, which is an event EventsLost. Each turn reads and appends a bounded number of
@@ -120,7 +121,14 @@ class SharedHistory {
   const std::string head_key_, page_prefix_, instance_;
   const uint64_t most_pages_;
 
+  // Numbers of the last own records that the local store has kept; while Join() reads.
+  struct Kept {
+    uint64_t events = 0, audit = 0;
+  };
+  absl::StatusOr<Kept> LastOwn();
+
   Place place_;
+  std::optional<Kept> kept_;
   uint64_t saved_page_ = 0;     // Of place_, in the local store.
   bool has_gap_ = false;        // Before the next page that is taken.
   bool is_answered_ = true;     // Send() may be tried.

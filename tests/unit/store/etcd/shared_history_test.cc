@@ -157,6 +157,30 @@ TEST_F(SharedHistoryTest, ANodeThatWasAwayTakesTheMissedRecordsOnce) {
   EXPECT_EQ(b.Numbers().size(), 200u);
 }
 
+TEST_F(SharedHistoryTest, OwnRecordsThatWereLostWithTheMachineComeBack) {
+  Node a(*client_, "a");
+  a.Start();
+  a.Record({Event(1)}, {Audit("user:alice")});
+  a.Record({Event(2), Event(3)}, {Audit("user:bob")});
+  Node b(*client_, "b");
+  b.Start();
+  b.Record({}, {Audit("user:carol")});
+  // The disk has the first ones, and not how far it had come.
+  Node again(*client_, "a");
+  ASSERT_TRUE(again.local.AppendEvents({Event(1)}).ok());
+  ASSERT_TRUE(again.local.AppendAudit({Audit("user:alice")}).ok());
+  ASSERT_TRUE(again.local.PutMeta("history", **a.local.GetMeta("history")).ok());
+  for (int start = 0; start < 2; ++start) {
+    again.Start();
+    again.Record({});
+    EXPECT_THAT(again.Numbers(), ElementsAre(1, 2, 3));
+    EXPECT_THAT(again.Callers(), ElementsAre("user:alice", "user:bob", "user:carol"));
+  }
+  b.Turn();
+  EXPECT_THAT(b.Numbers(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(b.Callers(), testing::UnorderedElementsAre("user:alice", "user:bob", "user:carol"));
+}
+
 TEST_F(SharedHistoryTest, RecordsWithoutEtcdAreAppendedLater) {
   Node a(*client_, "a"), b(*client_, "b");
   a.Start();
