@@ -446,7 +446,7 @@ void EtcdStore::RaiseSchema(const SharedRows::View& view) {
 // When the master of the other part is no master any more, the state is read again.
 void EtcdStore::LookAtMaster(const absl::StatusOr<SharedRows::View>& view) {
   if (view.ok() && view->owner && view->OwnerIsMaster()) return;
-  Say(Unavailable("{}: no other fabricd is master with it any more", shared_.where()));
+  Say(Unavailable("etcd {}: no other fabricd is master with it any more", options_.prefix));
   is_superseded_ = true;
 }
 
