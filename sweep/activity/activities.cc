@@ -259,6 +259,8 @@ void Activities::EndSweep(SweepKind kind, bool failed, CoreEvent event, Instant 
   view_.OnSweepEnd(journal_.EndSweep(kind, *observed_.snapshot(), ground_.problems, now),
                    kind == SweepKind::kHeavy);
   commands_.FinishRunning();
+  if (!failed && mastership_.IsMaster() && !observed_.IsAlone())
+    guard_.OnSwept(remediation_.Wall(now));
   if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
   agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby, observed_.IsAlone(),
                       !observed_.unread().empty()},

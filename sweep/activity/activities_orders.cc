@@ -66,7 +66,7 @@ void Activities::Apply(Mastership::Order order, Instant now) {
 }
 
 void Activities::EnterStandby(Instant now) {
-  guard_.OnNotMaster(now);
+  guard_.OnNotMaster(mastership_.was_given_away());
   view_.SetSubnetUp(false);
   EndEverything();
   mastership_.OnRequestsDropped();
@@ -85,8 +85,9 @@ bool Activities::IsStoppedByGuard(Instant now) {
   }
   const bool was_held = guard_.is_held();
   using Verdict = TakeoverGuard::Verdict;
-  const Verdict verdict = guard_.Decide(programming_.Preview(), ground_.devices.applied(),
-                                        programming_.lids(), observed_.own().port_guid, now);
+  const Verdict verdict =
+      guard_.Decide(programming_.Preview(), ground_.devices.applied(), programming_.lids(),
+                    observed_.own().port_guid, remediation_.Wall(now));
   if (verdict == Verdict::kStop) return true;
   if (was_held) journal_.Log(LogLevel::kInfo, "the takeover goes on");
   if (verdict == Verdict::kTakeBack)

@@ -100,8 +100,8 @@ struct SweepOptions {
 struct TakeoverOptions {
   uint8_t unresponsive_percent = 25;  // More unresponsive ports than this are a risk; 100: never.
   std::string accept;                 // The id of a report that is accepted; empty: none.
-  // For so long an SM that another one has taken the subnet from may take it back, whatever that
-  // one has changed. 0: it may not.
+  // For so long an SM that another one has outvoted may take the subnet back, whatever that one has
+  // changed. 0: it may not.
   Duration return_within = std::chrono::hours(1);
 };
 

@@ -55,8 +55,10 @@ void Mastership::SetState(SmState state) {
   Log(LogLevel::kInfo,
       fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
   state_ = state;
-  if (IsMaster()) return;
-  shared_.claim.End();
+  if (IsMaster())
+    step_down_.OnRisen(priority_);
+  else
+    shared_.claim.End();
 }
 
 wire::SmInfo Mastership::Own() const {

@@ -76,6 +76,9 @@ class Mastership {
   Guid watched_guid() const { return shared_.watcher.guid(); }
 
   uint8_t priority() const { return priority_; }  // 0-15, current value.
+  // Of an SM that has just become STANDBY: an operator has made it step down, or has lowered its
+  // priority while it was master.
+  bool was_given_away() const { return step_down_.HasGivenAway(priority_); }
 
   void Start();  // NOT-ACTIVE to DISCOVERING, unless this SM only reads.
   // Another SM's Get or Set of SMInfo. The response is appended to `send`, now or later (KeyProof).

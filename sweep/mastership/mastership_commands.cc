@@ -23,6 +23,7 @@ void Mastership::ChangePriority(uint8_t priority) {
   if (priority == priority_) return;
   Log(LogLevel::kInfo, fmt::format("SM priority {} -> {}", priority_, priority));
   priority_ = priority;
+  if (IsMaster()) step_down_.OnPriorityAsMaster(priority);
   if (state_ == SmState::kStandby) notice_.Begin(OwnPort());
 }
 

@@ -3,6 +3,7 @@
 // last one, for repeated requests with the same id.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@ class StepDownBook {
     return last_outcome_;
   }
   bool active() const { return active_.has_value(); }
+  // This SM has become master.
+  void OnRisen(uint8_t priority) { highest_ = priority; }
+  void OnPriorityAsMaster(uint8_t priority) { highest_ = std::max(highest_, priority); }
+  // That this SM is no longer master is what an operator has asked for.
+  bool HasGivenAway(uint8_t priority) const { return active() || priority < highest_; }
   // REQUIRES: !active().
   void Begin(uint64_t command, std::string request_id, MastershipOutcome outcome) {
     active_ = {{command}, std::move(request_id), std::move(outcome), false};
@@ -61,6 +67,7 @@ class StepDownBook {
     bool sweeping = false;
   };
   std::optional<Active> active_;
+  uint8_t highest_ = 0;  // Priority of this mastership, or of the last one.
   std::string last_request_;
   MastershipOutcome last_outcome_;
 };

@@ -43,6 +43,8 @@ class Remediation {
   void On(const Persisted& persisted, Instant now);
   void On(IntentEvaluated judged, Instant now);
 
+  policy::WallMs Wall(Instant now) const { return keeper_.Wall(now); }
+
   void OnTimer(Instant now);
   Instant NextDeadline() const;
 

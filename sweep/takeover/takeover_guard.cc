@@ -41,14 +41,33 @@ bool TakeoverGuard::IsAccepted(const std::vector<TakeoverChange>& risks) const {
   });
 }
 
-void TakeoverGuard::OnNotMaster(Instant now) {
-  if (stage_ == Stage::kPassed || AwaitsRecord()) left_ = now;
+void TakeoverGuard::OnSwept(policy::WallMs now) {
+  if (stage_ != Stage::kPassed) return;
+  swept_ = now;
+  // What another SM had changed is undone.
+  if (std::exchange(record_.outvoted, std::nullopt)) Persist();
+}
+
+void TakeoverGuard::OnNotMaster(bool on_purpose) {
+  if (stage_ == Stage::kPassed || AwaitsRecord()) {
+    record_.outvoted = on_purpose ? std::nullopt : swept_;
+    Persist();
+  }
+  swept_.reset();
   stage_ = Stage::kAway;
+}
+
+// Where it could not be stored that another SM has won, one with the same state may have managed
+// since.
+bool TakeoverGuard::MayTakeBack(policy::WallMs now) const {
+  if (!record_.outvoted || is_owed_) return false;
+  const auto away = std::chrono::milliseconds(now - static_cast<policy::WallMs>(*record_.outvoted));
+  return away.count() >= 0 && away < options_.takeover.return_within;
 }
 
 TakeoverGuard::Verdict TakeoverGuard::Decide(const DesiredState& desired,
                                              const AppliedState& applied, const LidManager& lids,
-                                             Guid own_port, Instant now) {
+                                             Guid own_port, policy::WallMs now) {
   FABRICD_CHECK(IsArmed(), "the guard was passed");
   const std::vector<Lid> own_lids = OwnLids(lids);
   const auto risks = FindRisks(InputFor(desired, applied, own_lids));
@@ -57,7 +76,7 @@ TakeoverGuard::Verdict TakeoverGuard::Decide(const DesiredState& desired,
     NoteMastership(own_port, risks);
     return Verdict::kGo;
   }
-  if (left_ && now - *left_ < options_.takeover.return_within) {
+  if (MayTakeBack(now)) {
     stage_ = Stage::kPassed;
     NoteMastership(own_port, {});  // Later these changes are a risk again.
     return Verdict::kTakeBack;

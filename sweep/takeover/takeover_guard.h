@@ -4,7 +4,7 @@
 // (TakeoverRisk) of something that this SM has not written itself, nothing is written until an
 // operator accepts the report. What the store vouches for never stops: a restart, a power failure,
 // or the return of this SM to its own fabric needs no operator. Nor does its return soon after
-// another SM has taken the subnet from it (TakeoverOptions::return_within).
+// another SM has outvoted it (TakeoverOptions::return_within), or that of one with the same state.
 //
 // Accepted changes, and the settings with which this SM has been master, are made durable. Owned by
 // Activities; decides, and sends nothing.
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/hold.h"
 #include "sweep/interface/questions.h"
 #include "sweep/plan/lid_manager.h"
 #include "sweep/takeover/fabric_compare.h"
@@ -31,8 +32,11 @@ class TakeoverGuard {
   void OnReadAsStandby(const fabric::FabricSnapshot& snapshot);
   // This SM has become master: the next Decide() decides.
   void OnBecameMaster() { stage_ = Stage::kArmed; }
-  // This SM is no longer master, or still is not.
-  void OnNotMaster(Instant now);
+  // A sweep as master has succeeded, and this SM has a neighbour.
+  void OnSwept(policy::WallMs now);
+  // This SM is no longer master, or still is not. `on_purpose`: an operator has given the subnet
+  // away.
+  void OnNotMaster(bool on_purpose);
   // The LID of the port from which the subnet was managed last with this durable state; 0: unknown.
   Lid PredecessorLid(const LidManager& lids) const {
     return record_.sm_ports.empty() ? Lid() : lids.RecordedLid(record_.sm_ports.back());
@@ -47,7 +51,7 @@ class TakeoverGuard {
   };
   // REQUIRES: IsArmed().
   [[nodiscard]] Verdict Decide(const DesiredState& desired, const AppliedState& applied,
-                               const LidManager& lids, Guid own_port, Instant now);
+                               const LidManager& lids, Guid own_port, policy::WallMs now);
   bool is_held() const { return stage_ == Stage::kHeld; }
   // The durable record does not have this port yet, and is being stored: what is written before
   // that would pass for another SM's after a crash.
@@ -85,6 +89,7 @@ class TakeoverGuard {
   // Each of the changes was accepted, be it with others or as a rest of what was accepted: so a
   // restart in the middle of a takeover needs no operator.
   bool IsAccepted(const std::vector<TakeoverChange>& risks) const;
+  bool MayTakeBack(policy::WallMs now) const;
   void NoteMastership(Guid own_port, const std::vector<TakeoverChange>& risks);
   void Persist();
   CompareInput InputFor(const DesiredState& desired, const AppliedState& applied,
@@ -99,7 +104,7 @@ class TakeoverGuard {
   bool is_owed_ = false;            // record_ could not be stored.
   bool has_seen_fabric_ = false;    // OnReadAsStandby().
   Stage stage_ = Stage::kAway;
-  std::optional<Instant> left_;  // When this SM ceased to be a master that may write.
+  std::optional<policy::WallMs> swept_;  // OnSwept(), of this mastership.
   SharedTakeoverReport report_;
 };
 

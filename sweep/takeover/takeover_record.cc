@@ -12,6 +12,7 @@ namespace fabricd::sweep {
 namespace {
 
 constexpr char kTable[] = "takeover";
+constexpr char kOutvoted[] = "outvoted";
 
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
@@ -71,6 +72,13 @@ absl::StatusOr<TakeoverRecord> LoadTakeover(const StoredRows& rows) {
         status = MakeStatus(absl::StatusCode::kDataLoss, "takeover row '{}': '{}'", key, word);
     }
   });
+  const auto outvoted = rows.find({kTable, kOutvoted});
+  if (outvoted != rows.end() && !outvoted->second.empty()) {
+    record.outvoted = ReadValue<uint64_t>(outvoted->second);
+    if (!record.outvoted)
+      status = MakeStatus(absl::StatusCode::kDataLoss, "takeover row '{}': '{}'", kOutvoted,
+                          outvoted->second);
+  }
   if (!status.ok()) return status;
   return record;
 }
@@ -83,6 +91,7 @@ RowChanges TakeoverRows(const TakeoverRecord& record) {
       text += fmt::format("{}{}", text.empty() ? "" : " ", TextOf(value));
     rows[{kTable, key}] = std::move(text);
   });
+  rows[{kTable, kOutvoted}] = record.outvoted ? TextOf(*record.outvoted) : "";
   return rows;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct TakeoverRecord {
   std::vector<uint8_t> lmcs;
   std::vector<uint8_t> protect_bits;
   std::vector<std::string> accepted;  // Digests of single changes.
+  // When the last sweep as master had ended before another SM won the subnet by its priority, in
+  // milliseconds since 1970. nullopt: this SM manages, or was made to give the subnet away.
+  std::optional<uint64_t> outvoted;
 
   // This SM has been master with this store.
   bool WasMaster() const { return !sm_ports.empty(); }

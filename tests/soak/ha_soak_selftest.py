@@ -57,12 +57,20 @@ class Numbers(unittest.TestCase):
         self.assertEqual(ha_soak.check_reregisters("partition", 16), [])
         self.assertEqual(len(ha_soak.check_reregisters("kill", 1)), 1)
 
-    def test_a_set_of_a_fabricd_while_opensm_is_master_is_a_fault(self):
+    def test_sets_of_a_fabricd_while_opensm_is_master_are_a_fault(self):
         before = {"PortInfo.Set": 7, "SMInfo.Get": 1}
-        self.assertEqual(ha_soak.check_idle("head1", before, dict(before, **{"SMInfo.Get": 9})), [])
-        self.assertEqual(
-            len(ha_soak.check_idle("head1", before, dict(before, **{"PortInfo.Set": 8}))), 1)
-        self.assertEqual(len(ha_soak.check_idle("head1", {}, {"SwitchInfo.Set": 1})), 1)
+        for more, faults in (({"SMInfo.Get": 9}, 0), ({"PortInfo.Set": 10}, 0),
+                             ({"PortInfo.Set": 11}, 1), ({"SwitchInfo.Set": 4}, 1)):
+            self.assertEqual(
+                len(ha_soak.check_idle("head1", before, dict(before, **more))), faults, more)
+
+    def test_p_keys_of_a_port(self):
+        ledger = {("partition", "0x0101"): "0x1 0x2", ("partition", "0x0102"): None,
+                  ("partition", "0x0103"): ha_soak.UNKNOWN, ("hold", "node0002"): "CORDON"}
+        good = {"0x1": {0x101, 0x103, 0x7fff}, "0x2": {0x101}, "0x3": {0x7fff}}
+        self.assertEqual(ha_soak.check_keys(ledger, good), [])
+        for port, keys in (("0x1", {0x103}), ("0x3", {0x101}), ("0x3", {0x102})):
+            self.assertEqual(len(ha_soak.check_keys(ledger, dict(good, **{port: keys}))), 1)
 
     def test_late_sets(self):
         self.assertEqual(ha_soak.check_late_sets(3), [])

@@ -64,5 +64,20 @@ TEST(StepDownBook, AFailureIsNotRemembered) {
   EXPECT_EQ(book.FindFinished("req"), std::nullopt);
 }
 
+TEST(StepDownBook, KnowsWhetherAnOperatorHasGivenTheSubnetAway) {
+  StepDownBook book;
+  book.OnRisen(5);
+  EXPECT_FALSE(book.HasGivenAway(5)) << "another SM has come";
+  EXPECT_TRUE(book.HasGivenAway(4));
+  book.OnPriorityAsMaster(9);
+  book.OnPriorityAsMaster(7);
+  EXPECT_TRUE(book.HasGivenAway(7));
+  EXPECT_FALSE(book.HasGivenAway(9));
+  book.OnRisen(7);
+  EXPECT_FALSE(book.HasGivenAway(7));
+  book.Begin(1, "", {});
+  EXPECT_TRUE(book.HasGivenAway(7));
+}
+
 }  // namespace
 }  // namespace fabricd::sweep

@@ -22,6 +22,7 @@ TEST(TakeoverRecord, ComesBackFromItsRows) {
   record.lmcs = {0, 7};
   record.protect_bits = {0, 3};
   record.accepted = {"0123456789abcdef"};
+  record.outvoted = 1'800'000'000'000;
   const auto loaded = LoadTakeover(RowsOf(record));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(*loaded, record);
