@@ -80,28 +80,29 @@ absl::Status SharedHistory::Resume() {
   if (words) place_ = place;
   saved_page_ = place_.page;
   takes_part_ = !place_.log.empty();
+  kept_ = Kept{};
+  const auto events = local_.ListEvents({.own = true, .limit = 1, .latest = true});
+  if (!events.ok()) return events.status();
+  if (!events->empty()) kept_->events = events->back().number;
+  const auto audit = local_.ListAudit({.own = true, .limit = 1});
+  if (!audit.ok()) return audit.status();
+  if (!audit->empty()) kept_->audit = audit->back().number;
   return absl::OkStatus();
 }
 
-absl::StatusOr<SharedHistory::Kept> SharedHistory::LastOwn() {
+absl::StatusOr<bool> SharedHistory::IsLost(const AuditRecord& record) {
+  if (!kept_ || record.origin <= kept_->audit) return false;
   MutexLock lock(local_mutex_);
-  const auto events = local_.ListEvents({.own = true, .limit = 1, .latest = true});
-  if (!events.ok()) return events.status();
-  const auto audit = local_.ListAudit({.own = true, .limit = 1});
-  if (!audit.ok()) return audit.status();
-  return Kept{events->empty() ? 0 : events->back().number,
-              audit->empty() ? 0 : audit->back().number};
+  const auto own = local_.ListAudit({.own = true, .after = record.origin - 1, .limit = 1});
+  if (!own.ok()) return own.status();
+  return own->empty() || own->front().number != record.origin;
 }
 
 absl::Status SharedHistory::Join() {
   const absl::Status found = FindOrMakeHead();
   if (!found.ok()) return place_.log.empty() ? found : absl::OkStatus();
   FABRICD_RETURN_IF_ERROR(UseHistory());
-  const auto kept = LastOwn();
-  if (!kept.ok()) return kept.status();
-  kept_ = *kept;
   (void)ReadPages();  // What is left is for Follow().
-  kept_.reset();
   return absl::OkStatus();
 }
 
@@ -268,7 +269,7 @@ absl::Status SharedHistory::ReadPages() {
     has_gap_ |= read->kvs.size() < end - place_.page;
     std::vector<EventRecord> events;
     std::vector<AuditRecord> audit;
-    for (const KeyValue& kv : read->kvs) TakePage(kv.value, events, audit);
+    for (const KeyValue& kv : read->kvs) FABRICD_RETURN_IF_ERROR(TakePage(kv.value, events, audit));
     if (IsBroken(Breakage::kHistoryNotTaken)) events.clear();
     if (!events.empty() || !audit.empty()) {
       MutexLock lock(local_mutex_);
@@ -277,17 +278,18 @@ absl::Status SharedHistory::ReadPages() {
     }
     place_.page = end;
   }
+  if (place_.page == head_.next) kept_.reset();
   SaveIfDue();
   return absl::OkStatus();
 }
 
 // A page of this node is there although no answer said so, or from before a crash.
-void SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>& events,
-                             std::vector<AuditRecord>& audit) {
+absl::Status SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>& events,
+                                     std::vector<AuditRecord>& audit) {
   auto page = DecodeHistory(bytes);
   if (!page) {
     has_gap_ = true;
-    return;
+    return absl::OkStatus();
   }
   if (page->instance == instance_) {
     for (const EventRecord& record : page->events) {
@@ -296,9 +298,11 @@ void SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>&
     }
     for (const AuditRecord& record : page->audit) {
       place_.audit = std::max(place_.audit, record.origin);
-      if (kept_ && record.origin > kept_->audit) audit.push_back(record);
+      const auto is_lost = IsLost(record);
+      if (!is_lost.ok()) return is_lost.status();
+      if (*is_lost) audit.push_back(record);
     }
-    return;
+    return absl::OkStatus();
   }
   if (has_gap_ && !page->events.empty()) {
     const EventRecord& next = page->events.front();
@@ -309,6 +313,7 @@ void SharedHistory::TakePage(const std::string& bytes, std::vector<EventRecord>&
     highest_taken_ = std::max(highest_taken_, record.number);
   std::move(page->events.begin(), page->events.end(), std::back_inserter(events));
   std::move(page->audit.begin(), page->audit.end(), std::back_inserter(audit));
+  return absl::OkStatus();
 }
 
 // ---- appending

@@ -16,7 +16,7 @@
 // A page is appended by a transaction that compares control/history, so that all nodes see the same
 // order. The local store is the queue: a named value in it says up to where its own records are
 // appended, and which pages are taken. What it has lost of its own with the machine, whose last
-// records were not on disk, it takes back from the pages when it joins.
+// records were not on disk, it takes back from the pages once etcd answers.
 //
 // Bounds: the last kMostPages pages of about kPageBytes stay in etcd. A node that was away for
 // longer has a gap, which is an event EventsLost. Each turn reads and appends a bounded number of
@@ -103,8 +103,8 @@ class SharedHistory {
   absl::Status UseHistory();
   absl::StatusOr<uint64_t> LastNumber();
   absl::Status ReadPages();
-  void TakePage(const std::string& bytes, std::vector<EventRecord>& events,
-                std::vector<AuditRecord>& audit);
+  absl::Status TakePage(const std::string& bytes, std::vector<EventRecord>& events,
+                        std::vector<AuditRecord>& audit);
   absl::StatusOr<HistoryPage> Unsent();
   absl::StatusOr<bool> Append(const HistoryPage& page);
   bool Reserve(uint64_t above);
@@ -121,11 +121,13 @@ class SharedHistory {
   const std::string head_key_, page_prefix_, instance_;
   const uint64_t most_pages_;
 
-  // Numbers of the last own records that the local store has kept; while Join() reads.
+  // Numbers of the last own records that the local store had kept when it was opened; until all
+  // pages have been read.
   struct Kept {
     uint64_t events = 0, audit = 0;
   };
-  absl::StatusOr<Kept> LastOwn();
+  // An own record that the local store does not have any more.
+  absl::StatusOr<bool> IsLost(const AuditRecord& record);
 
   Place place_;
   std::optional<Kept> kept_;

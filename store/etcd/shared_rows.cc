@@ -440,7 +440,8 @@ SharedRows::Result SharedRows::ResultOfRefusal(const TransactionResult& refused,
   if (IsOf(sequence.value, handle_) || sequence.value == sequence_ || sequence.mod_revision == 0)
     return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
   is_superseded_ = true;
-  return {Outcome::kTakenOver, WrittenByAnother(where())};
+  // Not FAILED_PRECONDITION: an attempt without an answer may have been carried out before.
+  return {Outcome::kTakenOver, Unavailable("{}", Message(WrittenByAnother(where())))};
 }
 
 }  // namespace fabricd::store::etcd
