@@ -43,8 +43,9 @@ absl::StatusOr<std::unique_ptr<SaState>> SaState::Make(const StoredRows& rows, W
 }
 
 bool SaState::IsClientRow(const RowKey& key) {
-  return key.table == "service" || key.table == AliasTable::kTable || key.table == "subscription" ||
-         key.table == kGroupTable || key.table == kMemberTable;
+  return key.table == ServiceTable::kTable || key.table == AliasTable::kTable ||
+         key.table == SubscriptionTable::kTable || key.table == kGroupTable ||
+         key.table == kMemberTable;
 }
 
 absl::Status SaState::Load(const StoredRows& rows) {
@@ -52,11 +53,11 @@ absl::Status SaState::Load(const StoredRows& rows) {
   for (const auto& [key, value] : rows) {
     if (!IsClientRow(key)) continue;
     absl::Status status;
-    if (key.table == "service")
+    if (key.table == ServiceTable::kTable)
       status = services_.Load(key, value);
     else if (key.table == AliasTable::kTable)
       status = aliases_.Load(key, value);
-    else if (key.table == "subscription")
+    else if (key.table == SubscriptionTable::kTable)
       status = subscriptions_.Load(key, value);
     else
       status = groups_.Load(key, value);

@@ -100,7 +100,7 @@ class SaState {
   static constexpr Duration kRetryWrite = std::chrono::seconds(1);
   static constexpr Duration kAbsence = std::chrono::minutes(5);
 
-  // `rows` as they are durable; those of other parts are ignored. kDataLoss: not what was written.
+  // `rows`: all durable rows; those of other parts are ignored. kDataLoss: one cannot be read.
   // `epoch`: wall-clock time at Instant zero.
   static absl::StatusOr<std::unique_ptr<SaState>> Make(const StoredRows& rows, WallMs epoch);
 

@@ -9,7 +9,6 @@
 namespace fabricd::sa {
 namespace {
 
-constexpr char kTable[] = "service";
 constexpr size_t kRowBytes = wire::ServiceRecord::kBytes + 8;
 
 // Numbers of ServiceRecord's components.
@@ -17,8 +16,8 @@ enum : unsigned { kId = 0, kGid = 1, kPKey = 2, kLease = 4, kKey = 5 };
 constexpr bool Has(uint64_t mask, unsigned component) { return (mask >> component & 1) != 0; }
 
 RowKey RowKeyOf(const wire::ServiceRecord& record) {
-  return {kTable, fmt::format("{:016x} {} {:04x}", record.service_id, TextOf(record.service_gid),
-                              record.p_key.value())};
+  return {ServiceTable::kTable, fmt::format("{:016x} {} {:04x}", record.service_id,
+                                            TextOf(record.service_gid), record.p_key.value())};
 }
 
 // Without a key nothing shows that another port is meant to: only the one that offers the service.

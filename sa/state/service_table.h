@@ -22,6 +22,8 @@ namespace fabricd::sa {
 
 class ServiceTable {
  public:
+  static constexpr char kTable[] = "service";
+
   static constexpr size_t kMostServices = 65'536, kMostOfPort = 1024;
   static constexpr uint32_t kLeaseForEver = 0xFFFFFFFF;
 

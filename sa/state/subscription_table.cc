@@ -9,7 +9,6 @@
 namespace fabricd::sa {
 namespace {
 
-constexpr char kTable[] = "subscription";
 constexpr size_t kRecordBytes = wire::InformInfoRecord::kBytes;
 constexpr size_t kRowBytes = kRecordBytes + 4;  // SL, P_Key index, trusted.
 // Where the subscriber has a GRH: GID, its index, hop limit, traffic class, flow label.
@@ -20,7 +19,8 @@ constexpr uint32_t kAnyProducer = 0xFFFFFF;
 constexpr uint16_t kFirstSecurityTrap = 256, kLastSecurityTrap = 259;
 
 RowKey KeyOf(const Subscription& subscription) {
-  return {kTable, fmt::format("{} {:05}", TextOf(subscription.target.gid), subscription.number)};
+  return {SubscriptionTable::kTable,
+          fmt::format("{} {:05}", TextOf(subscription.target.gid), subscription.number)};
 }
 
 std::string RowOf(const Subscription& subscription) {

@@ -35,6 +35,8 @@ std::vector<ReportTarget> TargetsOf(const SaView& view,
 
 class SubscriptionTable {
  public:
+  static constexpr char kTable[] = "subscription";
+
   static constexpr size_t kMostOfPort = 128, kMost = 262'144;
 
   // Rows as the other calls wrote them; kDataLoss: no row of ours.

@@ -65,9 +65,8 @@ bool FitsOneTransaction(const FlatChanges& changes) {
   return changes.size() <= kMostChanges && bytes <= kMostBytes;
 }
 
-absl::Status WrittenByAnother(const std::string& where) {
-  return FailedPrecondition("{}: another fabricd has had the epoch since this one has read it",
-                            where);
+std::string WrittenByAnother(const std::string& where) {
+  return where + ": another fabricd has had the epoch since this one has read it";
 }
 
 Change Deletion(std::string key, std::string range_end = {}) {
@@ -132,6 +131,10 @@ std::string SharedRows::PartKey(size_t number) const {
   return Key("batch/") + fmt::format("{:06}", number);
 }
 
+Change SharedRows::PartsDeletion(size_t first) const {
+  return Deletion(PartKey(first), EndOfPrefix(Key("batch/")));
+}
+
 absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::string>& expected,
                                                      bool by_force) {
   const std::string begin = Key("");
@@ -151,7 +154,7 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
   }
   if (expected && !IsOnlyOurs(*expected, last)) {
     is_superseded_ = true;
-    return WrittenByAnother(where());
+    return FailedPrecondition("{}", WrittenByAnother(where()));
   }
   const bool is_of_another =
       control->epoch.mod_revision != 0 && InstanceOf(control->epoch.value) != options_.instance;
@@ -228,9 +231,7 @@ absl::Status SharedRows::InheritBatch(const Control& control) {
     return absl::OkStatus();
   }
   if (!control.has_parts && control.commit.mod_revision == 0) return absl::OkStatus();
-  const std::string parts = Key("batch/");
-  FABRICD_RETURN_IF_ERROR(
-      CommitFenced({Deletion(Key("commit")), Deletion(parts, EndOfPrefix(parts))}, true).status);
+  FABRICD_RETURN_IF_ERROR(CommitFenced({Deletion(Key("commit")), PartsDeletion(0)}, true).status);
   is_batch_void_ = false;
   return absl::OkStatus();
 }
@@ -334,9 +335,8 @@ SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
     if (staged.outcome != Outcome::kDone) return staged;
   }
   // Parts that an owner before has left, and whose commit was refused, are none of this batch.
-  Result committed = CommitFenced({{Key("commit"), std::to_string(parts.size())},
-                                   Deletion(PartKey(parts.size()), EndOfPrefix(Key("batch/")))},
-                                  true);
+  Result committed = CommitFenced(
+      {{Key("commit"), std::to_string(parts.size())}, PartsDeletion(parts.size())}, true);
   is_batch_void_ = committed.outcome == Outcome::kNotReached;
   if (committed.outcome != Outcome::kDone) return committed;
   Owe(changes, sequence_revision_);
@@ -383,9 +383,8 @@ SharedRows::Result SharedRows::CarryOverSome() {
   const bool is_last = at == owed_->batch.end();
   const std::string next = is_last ? "" : at->first;
   if (is_last) {
-    const std::string parts = Key("batch/");
     some.push_back(Deletion(Key("commit")));
-    some.push_back(Deletion(parts, EndOfPrefix(parts)));
+    some.push_back(PartsDeletion(0));
   }
   // The last one counts, so that an attempt that arrives late cannot delete the parts of the next
   // write.
@@ -434,14 +433,13 @@ SharedRows::Result SharedRows::ResultOfRefusal(const TransactionResult& refused,
     return {};
   }
   epoch_.Forget();
-  // Where etcd has lost all keys, the next Attach() says so.
-  // An own write that had no answer may have arrived since; Attach() tells whether another fabricd
-  // was here before it.
-  if (IsOf(sequence.value, handle_) || sequence.value == sequence_ || sequence.mod_revision == 0)
+  // An own write that had no answer may have arrived since. The next Attach() says whether another
+  // fabricd was here before it, and whether etcd has lost all keys.
+  if (IsOf(sequence.value, handle_) || sequence.mod_revision == 0)
     return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
   is_superseded_ = true;
   // Not FAILED_PRECONDITION: an attempt without an answer may have been carried out before.
-  return {Outcome::kTakenOver, Unavailable("{}", Message(WrittenByAnother(where())))};
+  return {Outcome::kTakenOver, Unavailable("{}", WrittenByAnother(where()))};
 }
 
 }  // namespace fabricd::store::etcd

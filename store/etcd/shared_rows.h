@@ -15,10 +15,10 @@
 //
 // A write that fits one transaction of etcd (kMostChanges rows, kMostBytes) is one. A larger one is
 // put into the batch's parts first, then committed by one transaction. Until the commit it has
-// changed nothing. From then on it is done, and all who read show it as done. Nobody waits for the
-// rest: kCarryOverAfter later its rows are carried over by several transactions, the last of which
-// deletes the parts. Who takes the epoch inherits that. Meanwhile a write of other rows goes beside
-// the batch; a write of its rows, and another large one, carry it over first.
+// changed nothing. From then on it is done, and each reader applies it. Its rows are carried over
+// kCarryOverAfter later, in the background, by several transactions, the last of which deletes the
+// parts. A new owner of the epoch goes on with that. Meanwhile a write of other rows does not wait
+// for the batch; a write of its rows, and another large one, carry it over first.
 #pragma once
 
 #include <chrono>
@@ -159,6 +159,8 @@ class SharedRows {
   bool IsOnlyOurs(const std::string& expected, const std::string& last) const;
   absl::Status TakeEpoch(const Control& control);
   absl::Status InheritBatch(const Control& control);
+  // Deletes the parts of a batch from this number on.
+  Change PartsDeletion(size_t first) const;
   void Owe(FlatChanges batch, int64_t commit);
   Result CarryOverSome();
   Result WriteLarge(const FlatChanges& changes);

@@ -343,8 +343,8 @@ void Activities::FinishProgramming(const Programming::Outcome& outcome, Instant 
   StartReadBack(kind, now);
   EndSweep(kind, !done, CoreEvent::kEnd, now);
   // A trap between the reads of a device and the Set of its MasterSMLID went to another SM or to
-  // nobody, and not every device repeats its traps. No table is read back: each was just written,
-  // or is known to be right.
+  // nobody, and not every device repeats its traps. No table is read back: all were
+  // just written, or are known to be right.
   if (outcome.is_first && MayAsMaster(Start::kLightSweep) && !light_sweeps_.under_way())
     StartLightSweep(now, /*reads_tables=*/false);
   // Ports that came up during the run may have been armed before they were configured.

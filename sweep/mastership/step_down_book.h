@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepDownBook: the step-down under way with the commands that wait for it, and the outcome of the
-// last one, for repeated requests with the same id.
+// last one, for repeated requests with the same id. It also tells a mastership that an operator has
+// ended, by a step-down or a lower priority, from one that was lost.
 #pragma once
 
 #include <algorithm>

@@ -71,18 +71,15 @@ TakeoverGuard::Verdict TakeoverGuard::Decide(const DesiredState& desired,
   FABRICD_CHECK(IsArmed(), "the guard was passed");
   const std::vector<Lid> own_lids = OwnLids(lids);
   const auto risks = FindRisks(InputFor(desired, applied, own_lids));
-  if (IsAccepted(risks)) {
-    stage_ = Stage::kPassed;
-    NoteMastership(own_port, risks);
-    return Verdict::kGo;
+  const bool is_accepted = IsAccepted(risks);
+  if (!is_accepted && !MayTakeBack(now)) {
+    stage_ = Stage::kHeld;
+    return Verdict::kStop;
   }
-  if (MayTakeBack(now)) {
-    stage_ = Stage::kPassed;
-    NoteMastership(own_port, {});  // Later these changes are a risk again.
-    return Verdict::kTakeBack;
-  }
-  stage_ = Stage::kHeld;
-  return Verdict::kStop;
+  stage_ = Stage::kPassed;
+  // What is taken back now is a risk again later.
+  NoteMastership(own_port, is_accepted ? risks : std::vector<TakeoverChange>());
+  return is_accepted ? Verdict::kGo : Verdict::kTakeBack;
 }
 
 // Durable before the first Set only where this port is new: a takeover between ports that are known
