@@ -251,7 +251,7 @@ void App::PostMastership(MastershipCommand command, MastershipDone done) {
 void App::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   sa_->OnView(view);
   state_->SetMaster(view->sm.state == wire::SmState::kMaster);
-  node_.TellOthers(view->sm);
+  node_.OnView(view);
   telemetry_->OnFabric({view->snapshot, CollectorStateOf(*view, node_.waits())});
   api_.OnPublished(IsServing(*view));
 }

@@ -27,7 +27,7 @@
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
 #include "shell/core_inputs.h"
-#include "shell/table_record.h"
+#include "shell/recorded_tables.h"
 #include "store/etcd/etcd_store.h"
 #include "store/store.h"
 

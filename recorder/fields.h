@@ -316,11 +316,12 @@ void Visit(A& a, routing::Row& row) {
 }
 template <typename A>
 void Visit(A& a, sweep::SwitchTables& tables) {
-  a(tables.rows);
+  a(tables.rows, tables.unread);
 }
 template <typename A>
 void Visit(A& a, sweep::TakeoverRecord& record) {
-  a(record.sm_ports, record.prefixes, record.lmcs, record.protect_bits, record.accepted);
+  a(record.sm_ports, record.prefixes, record.lmcs, record.protect_bits, record.accepted,
+    record.outvoted);
 }
 
 template <typename T>

@@ -25,9 +25,13 @@ void SharedNode::Complete(shell::CoreInputs& inputs, const shell::RecordedTables
   inputs.options.sm.unresponsive_master = succession.unresponsive_master;
   if (shared_ == nullptr || !succession.MayTrust(*shared_)) return;
   inputs.vouched = shell::Vouched(*succession.read_tables, recorded);
-  spdlog::info("tables of {} switches were read, {} are as the master has confirmed",
-               succession.read_tables->rows.size(),
-               inputs.vouched ? inputs.vouched->rows.size() : 0);
+  size_t unread = 0;
+  if (inputs.vouched != nullptr)
+    for (const auto& [guid, blocks] : inputs.vouched->unread) unread += blocks.size();
+  spdlog::info(
+      "tables of {} switches were read, {} are as the master has confirmed, but for {} blocks",
+      succession.read_tables->rows.size(), inputs.vouched ? inputs.vouched->rows.size() : 0,
+      unread);
 }
 
 std::optional<shell::WriteFence::Witnesses> SharedNode::Fence() const {
@@ -47,13 +51,18 @@ std::string SharedNode::WhyAgain(const sweep::FabricView& view,
 
 void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window,
                         Instant now) {
-  if (shared_ != nullptr) tables_.Look(view, window, now);
+  if (shared_ != nullptr) tables_.OnTurn(view, window, now);
 }
 
 // ---- other nodes
 
-void SharedNode::TellOthers(const sweep::SmStatus& sm) {
+void SharedNode::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   if (shared_ == nullptr) return;
+  TellOthers(view->sm);
+  tables_.OnView(view);
+}
+
+void SharedNode::TellOthers(const sweep::SmStatus& sm) {
   NodeAbout about = about_;
   about.state = shared_->other_owner() ? SharingNode::kWaiting : std::string(SmStateName(sm.state));
   about.sm_port = sm.guid;

@@ -54,7 +54,7 @@ class SharedNode {
   // Call after each turn: where this node waits, the core is given what the master has stored.
   void Follow() { follower_.Look(shared_); }
   // Another view was published.
-  void TellOthers(const sweep::SmStatus& sm);
+  void OnView(const std::shared_ptr<const sweep::FabricView>& view);
 
   // Any thread from here on.
   // The waiting node that a master can give the subnet to; nullopt: there is none on the fabric.
@@ -68,6 +68,8 @@ class SharedNode {
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
 
  private:
+  void TellOthers(const sweep::SmStatus& sm);
+
   const config::Config& config_;
   const std::string version_;
   shell::SuccessionWatch succession_;

@@ -15,7 +15,7 @@
 #include "policy/partition_state.h"
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
-#include "shell/table_record.h"
+#include "shell/recorded_tables.h"
 #include "store/contents.h"
 #include "store/etcd/shared_rows.h"
 #include "store/sqlite_snapshot.h"

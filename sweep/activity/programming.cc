@@ -193,6 +193,7 @@ void Programming::Advance(Instant now) {
   programmer_->Feed();
   if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
   if (programmer_->NeedsPush() && !planner_.AwaitsOrder()) planner_.AskOrder(ground_.devices);
+  view_.ShowTableWrites(programmer_->table_writes());
   AdvanceTrees();
   if (programmer_->tables_done()) journal_.EndReroute(*programmer_, /*superseded=*/false, now);
 }

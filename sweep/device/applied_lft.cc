@@ -55,10 +55,12 @@ void AppliedLft::ExpectRow(const routing::Row& row) {
   known_.assign(row_.blocks(), false);
 }
 
-void AppliedLft::Adopt(const routing::Row& row) {
+void AppliedLft::Adopt(const routing::Row& row, std::span<const uint16_t> unread) {
   row_ = row;
   known_.assign(row_.blocks(), true);
-  known_count_ = row_.blocks();
+  for (const uint16_t block : unread)
+    if (block < known_.size()) known_[block] = false;
+  known_count_ = static_cast<size_t>(std::count(known_.begin(), known_.end(), true));
   was_read_ = true;
 }
 

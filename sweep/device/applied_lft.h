@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "mad/wire/tables.h"
@@ -24,8 +25,9 @@ class AppliedLft {
   // If nothing is known yet, uses the memory of the expected row, which Confirm() then compares
   // with.
   void ExpectRow(const routing::Row& row);
-  // The switch holds this, as was confirmed to somebody else. REQUIRES: IsUntouched().
-  void Adopt(const routing::Row& row);
+  // The switch holds this, as was confirmed to somebody else, except for blocks of which that is
+  // not known. REQUIRES: IsUntouched().
+  void Adopt(const routing::Row& row, std::span<const uint16_t> unread = {});
   bool Holds(size_t block, const routing::Row& row) const;
   // Which of the first `blocks` differ from `row` or are unknown, ascending.
   std::vector<uint16_t> Differences(size_t blocks, const routing::Row& row) const;

@@ -133,7 +133,10 @@ void AppliedState::TakeVouched(bool continues, const fabric::FabricSnapshot& sna
   snapshot.ForEachNode([&](const fabric::Node& node) {
     const auto found = vouched->rows.find(node.guid());
     if (found == vouched->rows.end() || !node.IsSwitch() || !IsUntouched(node.index)) return;
-    Lft(node.index).Adopt(found->second);
+    const auto unread = vouched->unread.find(node.guid());
+    Lft(node.index)
+        .Adopt(found->second,
+               unread == vouched->unread.end() ? std::span<const uint16_t>() : unread->second);
     // Who has read a table knows that too: no table of a switch that forwards by it is vouched for.
     adaptive_routing_.Put(node.index, AdaptiveRouting::State::kNone);
   });

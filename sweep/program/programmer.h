@@ -85,6 +85,7 @@ class Programmer {
   bool tables_done() const {
     return input_.trees_only || writers_.lft().phase() == LftWriter::Phase::kDone;
   }
+  const std::shared_ptr<const TableWrites>& table_writes() const { return writers_.lft().listed(); }
   // The tables hold the desired trees. REQUIRES: done().
   bool trees_done() const { return writers_.mft().IsComplete(); }
   size_t tree_blocks_written() const { return writers_.mft().blocks_written(); }

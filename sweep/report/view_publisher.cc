@@ -77,6 +77,7 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->problems = input.problems.List();
   view->takeover = input.guard.report();
   view->read_tables = read_tables_;
+  view->table_writes = table_writes_;
   view->partitions = input.partitions.state();
   view->partitions_in_effect = input.partitions.in_effect();
   view->policy = input.policy;

@@ -51,6 +51,12 @@ class ViewPublisher {
     read_tables_ = std::make_shared<const SwitchTables>(std::move(tables));
   }
 
+  void ShowTableWrites(const std::shared_ptr<const TableWrites>& writes) {
+    if (writes == nullptr || writes == table_writes_) return;
+    table_writes_ = writes;
+    changed_ = true;
+  }
+
   // Returns whether a view is due, and resets that.
   bool TakeChanged() { return std::exchange(changed_, false); }
   // `applied` caches the tables that views share.
@@ -70,6 +76,7 @@ class ViewPublisher {
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
   std::shared_ptr<const std::vector<Lid>> foreign_mlids_;
   std::shared_ptr<const SwitchTables> read_tables_;
+  std::shared_ptr<const TableWrites> table_writes_;
 };
 
 }  // namespace fabricd::sweep

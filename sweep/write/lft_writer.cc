@@ -5,6 +5,7 @@
 
 #include "common/breakage.h"
 #include "common/check.h"
+#include "common/sort_unique.h"
 
 namespace fabricd::sweep {
 
@@ -64,6 +65,7 @@ void LftWriter::ListWrites() {
   const bool carried = std::any_of(writes.begin(), writes.end(), [this](const auto& write) {
     return ground_.devices.applied().Lft(write.node).WasRead();
   });
+  Announce(writes);
   push_ = TablePush(carried ? std::vector<routing::TableWrite>() : std::move(writes));
   phase_ = carried ? Phase::kNeedOrder : Phase::kWriting;
 }
@@ -88,8 +90,21 @@ std::vector<routing::TableWrite> LftWriter::Differences() const {
 }
 
 void LftWriter::SetOrder(routing::PushPlan push) {
+  Announce(push.writes);
   push_ = TablePush(std::move(push.writes));
   phase_ = Phase::kWriting;
+}
+
+void LftWriter::Announce(const std::vector<routing::TableWrite>& writes) {
+  auto blocks = std::make_shared<TableWrites>();
+  blocks->reserve(writes.size());
+  for (const routing::TableWrite& write : writes) blocks->push_back({write.node, write.block});
+  SortUnique(*blocks);
+  const auto is_known = [&] {
+    return listed_ &&
+           std::includes(listed_->begin(), listed_->end(), blocks->begin(), blocks->end());
+  };
+  if (!blocks->empty() && !is_known()) listed_ = std::move(blocks);
 }
 
 // ---- writing

@@ -4,6 +4,7 @@
 // of the PushPlan.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <absl/container/flat_hash_set.h>
 
 #include "routing/transition/push_plan.h"
+#include "sweep/interface/switch_tables.h"
 #include "sweep/write/attribute_writer.h"
 #include "sweep/write/table_push.h"
 
@@ -45,12 +47,16 @@ class LftWriter final : public QueuedWriter {
   [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   Phase phase() const { return phase_; }
+  // What is to be written, before the order is known; null: nothing. Another object where the order
+  // writes other blocks too.
+  const std::shared_ptr<const TableWrites>& listed() const { return listed_; }
   size_t size() const { return push_.size(); }
   size_t sent() const { return push_.sent(); }
   size_t blocks_written() const { return blocks_written_; }
   size_t switches_written() const { return written_.size(); }
 
  private:
+  void Announce(const std::vector<routing::TableWrite>& writes);
   void ListReadsOf(const fabric::Node& node, WorkQueue& queue);
   std::vector<routing::TableWrite> Differences() const;
   wire::LinearForwardingTable BlockOf(const routing::TableWrite& write) const;
@@ -59,6 +65,7 @@ class LftWriter final : public QueuedWriter {
   std::optional<OrderedRequest> Write(const routing::TableWrite& write);
 
   TablePush push_;
+  std::shared_ptr<const TableWrites> listed_;
   Phase phase_ = Phase::kUnlisted;
   size_t blocks_written_ = 0;
   absl::flat_hash_set<NodeIndex> written_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
+#include "fabric/snapshot_builder.h"
 #include "sim/generate/generate.h"
 #include "store/memory_store.h"
 
@@ -13,78 +14,76 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Optional;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
-routing::Row RowOf(size_t size, uint8_t port) {
+routing::Row TableTo(size_t size, uint8_t port) {
   routing::Row row(size, routing::kNoRoute);
   for (size_t lid = 1; lid < size / 2; ++lid) row.Set(lid, port);
   return row;
 }
 
-TEST(DigestOfARow, IsOfItsRoutesHoweverLongItIs) {
-  routing::Row longer = RowOf(4096, 3);
-  longer.Resize(8192, routing::kNoRoute);
-  EXPECT_EQ(DigestOf(longer), DigestOf(RowOf(4096, 3)));
-  EXPECT_NE(DigestOf(RowOf(4096, 4)), DigestOf(RowOf(4096, 3)));
-  routing::Row other = RowOf(4096, 3);
-  other.Set(5, 9);
-  EXPECT_NE(DigestOf(other), DigestOf(RowOf(4096, 3)));
-  EXPECT_EQ(DigestOf(routing::Row()), DigestOf(routing::Row(64, routing::kNoRoute)));
-}
-
-TEST(LoadTables, DamagedRowsAreNamed) {
-  const auto code = [](const std::string& key, const std::string& text) {
-    return LoadTables({{{"tables", key}, text}}).status().code();
-  };
-  EXPECT_EQ(code("0", "0x01 02\n"), absl::StatusCode::kOk);
-  EXPECT_EQ(code("0", "0x01\n"), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(code("0", "0x01 xyz\n"), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(code("window", "many"), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(LoadTables({{{"other", "0"}, "x"}})->digests, IsEmpty());
-}
-
-TEST(Vouched, AreThoseThatWereReadAsTheyWereConfirmed) {
-  sweep::SwitchTables read;
-  read.rows = {{Guid(1), RowOf(128, 1)}, {Guid(2), RowOf(128, 2)}, {Guid(3), RowOf(128, 3)}};
-  RecordedTables record;
-  EXPECT_EQ(Vouched(read, record), nullptr);
-  record.digests = {{Guid(1), DigestOf(RowOf(128, 1))}, {Guid(2), DigestOf(RowOf(128, 9))}};
-  const auto vouched = Vouched(read, record);
-  ASSERT_NE(vouched, nullptr);
-  ASSERT_EQ(vouched->rows.size(), 1u);
-  EXPECT_EQ(vouched->rows.at(Guid(1)), RowOf(128, 1));
-}
-
 class TableRecordTest : public testing::Test {
  protected:
+  using Plan = std::shared_ptr<const routing::RoutingPlan>;
+
   TableRecordTest() {
     auto view = std::make_shared<sweep::FabricView>(*sweep::EmptyView());
     view->snapshot = *sim::Generate("superpod:sus=1,hosts=4,rails=2");
     auto plan = std::make_shared<routing::RoutingPlan>();
     plan->rows.resize(view->snapshot->node_index_end());
     view->snapshot->ForEachNode([&](const fabric::Node& node) {
-      if (node.IsSwitch())
-        plan->rows[node.index.value()] = std::make_shared<const routing::Row>(
-            RowOf(4096, static_cast<uint8_t>(1 + node.index.value())));
+      if (!node.IsSwitch()) return;
+      switches_.push_back(node.index);
+      plan->rows[node.index.value()] = std::make_shared<const routing::Row>(
+          TableTo(4096, static_cast<uint8_t>(1 + node.index.value())));
     });
     view->plan = plan;
     view->plan_stands = view->subnet_up = true;
     view->sm.state = wire::SmState::kMaster;
-    up_ = view;
-  }
-  RecordedTables Recorded() { return *LoadTables(*store_.LoadRows()); }
-  void Look(const std::shared_ptr<const sweep::FabricView>& view, Instant now) {
-    record_.Look(view, 64, now);
-  }
-  std::shared_ptr<const sweep::FabricView> Changed(sweep::Phase phase, wire::SmState state) {
-    auto view = std::make_shared<sweep::FabricView>(*up_);
-    view->phase = phase;
-    view->sm.state = state;
-    return view;
+    view_ = *view;
   }
 
-  std::shared_ptr<const sweep::FabricView> up_;
+  void Show(sweep::Phase phase) {
+    view_.phase = phase;
+    shown_ = std::make_shared<const sweep::FabricView>(view_);
+    record_.OnView(shown_);
+  }
+  void Turn(Instant now) { record_.OnTurn(shown_, 64, now); }
+  void BeCalm() {
+    Show(sweep::Phase::kIdle);
+    Turn(now_);
+    Turn(now_ += seconds(1));
+  }
+  // As a run that leads LID `lid` of the first switch to `port`.
+  void Write(uint16_t lid, uint8_t port) {
+    auto plan = std::make_shared<routing::RoutingPlan>(*view_.plan);
+    auto row = std::make_shared<routing::Row>(*plan->rows[switches_[0].value()]);
+    row->Set(lid, port);
+    plan->rows[switches_[0].value()] = row;
+    view_.plan = plan;
+    view_.table_writes = std::make_shared<const sweep::TableWrites>(
+        sweep::TableWrites{{switches_[0], static_cast<uint16_t>(lid / 64)}});
+    Show(sweep::Phase::kProgramming);
+  }
+  // The tables of all switches by that plan.
+  sweep::SwitchTables TablesOf(const Plan& plan) {
+    sweep::SwitchTables tables;
+    for (const NodeIndex index : switches_) tables.rows[GuidOf(index)] = *plan->rows[index.value()];
+    return tables;
+  }
+  fabricd::Guid GuidOf(NodeIndex index) { return view_.snapshot->node(index)->guid(); }
+  RecordedTables Recorded() { return *LoadTables(*store_.LoadRows()); }
+  std::shared_ptr<const sweep::SwitchTables> VouchedOf(const Plan& read) {
+    return Vouched(TablesOf(read), Recorded());
+  }
+
+  sweep::FabricView view_ = *sweep::EmptyView();
+  std::shared_ptr<const sweep::FabricView> shown_;
+  std::vector<NodeIndex> switches_;
   store::MemoryStore store_;
   int writes_ = 0;
   bool takes_ = true;
@@ -93,59 +92,169 @@ class TableRecordTest : public testing::Test {
     if (takes_) ++writes_;
     return takes_;
   }};
-  const Instant start_ = Instant() + seconds(100);
+  Instant now_ = Instant() + seconds(100);
 };
 
-TEST_F(TableRecordTest, StandsASecondAfterTheSubnetIsUpAndUntilSomethingIsWritten) {
-  Look(up_, start_);
+TEST_F(TableRecordTest, StandsASecondAfterTheSubnetIsUp) {
+  Show(sweep::Phase::kIdle);
+  Turn(now_);
+  Turn(now_ + milliseconds(999));
   EXPECT_THAT(Recorded().digests, IsEmpty());
-  Look(up_, start_ + milliseconds(999));
-  EXPECT_THAT(Recorded().digests, IsEmpty());
-  Look(up_, start_ + seconds(1));
+  Turn(now_ + seconds(1));
   const RecordedTables recorded = Recorded();
   EXPECT_THAT(recorded.window, Optional(64u));
-  size_t switches = 0;
-  up_->snapshot->ForEachNode([&](const fabric::Node& node) {
-    if (!node.IsSwitch()) return;
-    ++switches;
-    EXPECT_EQ(recorded.digests.at(node.guid()), DigestOf(*up_->plan->rows[node.index.value()]));
-  });
-  EXPECT_EQ(recorded.digests.size(), switches);
-  Look(up_, start_ + seconds(60));
-  EXPECT_EQ(writes_, 1);
-  Look(Changed(sweep::Phase::kProgramming, wire::SmState::kMaster), start_ + seconds(61));
-  EXPECT_THAT(Recorded().digests, IsEmpty());
-  EXPECT_THAT(Recorded().window, Optional(64u)) << "the fabric bears as many as before";
-  Look(up_, start_ + seconds(62));
-  Look(up_, start_ + seconds(63));
-  EXPECT_EQ(Recorded().digests, recorded.digests);
+  for (const NodeIndex index : switches_)
+    EXPECT_EQ(recorded.digests.at(GuidOf(index)), DigestOf(*view_.plan->rows[index.value()]));
+  EXPECT_EQ(recorded.digests.size(), switches_.size());
+  const int writes = writes_;
+  Turn(now_ + seconds(60));
+  EXPECT_EQ(writes_, writes) << "an unchanged fabric is recorded once";
 }
 
-TEST_F(TableRecordTest, OfAPredecessorIsTakenBackByTheFirstSweepAsMaster) {
-  ASSERT_TRUE(store_.ChangeRows({{{"tables", "0"}, "0x01 02\n"}}).ok());
-  Look(Changed(sweep::Phase::kDiscovering, wire::SmState::kDiscovering), start_);
-  EXPECT_EQ(Recorded().digests.size(), 1u) << "it is not this SM's yet";
-  Look(Changed(sweep::Phase::kRouting, wire::SmState::kMaster), start_);
+TEST_F(TableRecordTest, StandsWhileASweepWritesNothing) {
+  BeCalm();
+  for (const auto phase : {sweep::Phase::kDiscovering, sweep::Phase::kSurveying,
+                           sweep::Phase::kRouting, sweep::Phase::kProgramming}) {
+    Show(phase);
+    Turn(now_ += seconds(5));
+    ASSERT_NE(VouchedOf(view_.plan), nullptr);
+    EXPECT_THAT(VouchedOf(view_.plan)->unread, IsEmpty());
+  }
+}
+
+TEST_F(TableRecordTest, OnlyBlocksThatARunWritesAreReadAgain) {
+  BeCalm();
+  const Plan before = view_.plan;
+  Show(sweep::Phase::kSurveying);
+  Write(70, 9);
+  for (const Plan& read : {before, view_.plan}) {  // By one who has read before it, or after.
+    const auto vouched = VouchedOf(read);
+    ASSERT_NE(vouched, nullptr);
+    EXPECT_EQ(vouched->rows.size(), switches_.size());
+    EXPECT_THAT(vouched->unread, UnorderedElementsAre(Pair(GuidOf(switches_[0]), ElementsAre(1))));
+  }
+  Write(200, 7);
+  EXPECT_THAT(VouchedOf(before)->unread,
+              UnorderedElementsAre(Pair(GuidOf(switches_[0]), ElementsAre(1, 3))));
+}
+
+TEST_F(TableRecordTest, AConfirmedChangeIsNotReadAgainByAnEarlierReader) {
+  BeCalm();
+  const Plan before = view_.plan;
+  Write(70, 9);
+  Write(70, 8);
+  BeCalm();
+  const auto vouched = VouchedOf(before);
+  ASSERT_NE(vouched, nullptr);
+  EXPECT_THAT(vouched->unread, IsEmpty());
+  EXPECT_EQ(vouched->rows.at(GuidOf(switches_[0]))[70], 8);
+}
+
+TEST_F(TableRecordTest, TooManyChangesWithoutCalmWithdrawIt) {
+  BeCalm();
+  const Plan before = view_.plan;
+  for (size_t i = 1; i < RecordedTables::kSlots; ++i) Write(70, static_cast<uint8_t>(i));
+  EXPECT_NE(VouchedOf(before), nullptr);
+  Write(70, 77);
+  EXPECT_EQ(VouchedOf(before), nullptr);
+  Write(70, 78);
+  EXPECT_EQ(VouchedOf(before), nullptr);
+  BeCalm();
+  EXPECT_NE(VouchedOf(view_.plan), nullptr);
+}
+
+TEST_F(TableRecordTest, ChangesOfLongAgoMakeRoom) {
+  BeCalm();
+  const Plan before = view_.plan;
+  for (size_t i = 0; i < 2 * RecordedTables::kSlots; ++i) {
+    Write(static_cast<uint16_t>(64 + i), 9);
+    BeCalm();
+  }
+  EXPECT_EQ(Recorded().changes.size(), RecordedTables::kSlots);
+  const auto vouched = VouchedOf(before);
+  ASSERT_NE(vouched, nullptr) << "other switches";
+  EXPECT_FALSE(vouched->rows.contains(GuidOf(switches_[0]))) << "it misses changes of that one";
+  EXPECT_EQ(VouchedOf(view_.plan)->rows.size(), switches_.size());
+}
+
+TEST_F(TableRecordTest, AChangeOfTooManyBlocksWithdrawsIt) {
+  BeCalm();
+  auto writes = std::make_shared<sweep::TableWrites>();
+  for (const NodeIndex index : switches_)
+    for (uint16_t block = 0; block < 768; ++block) writes->push_back({index, block});
+  while (writes->size() < TableRecord::kMostOfChange) writes->push_back(writes->back());
+  auto plan = std::make_shared<routing::RoutingPlan>(*view_.plan);
+  for (const NodeIndex index : switches_)
+    plan->rows[index.value()] = std::make_shared<const routing::Row>(TableTo(0xC000, 99));
+  view_.plan = plan;
+  view_.table_writes = writes;
+  Show(sweep::Phase::kProgramming);
   EXPECT_THAT(Recorded().digests, IsEmpty());
+  const StoredRows rows = *store_.LoadRows();
+  for (const auto& [key, text] : rows)
+    EXPECT_LE(text.size(), TableRecord::kMostOfChange) << key.key;
+}
+
+TEST_F(TableRecordTest, OfAPredecessorIsWithdrawnByTheNextMaster) {
+  ASSERT_TRUE(store_
+                  .ChangeRows({{RecordedTables::DigestKey(0), "0x01 02\n"},
+                               {{"tables", "0"}, "0x01 02\n"},
+                               {RecordedTables::ChangeKey(5), "5\n"}})
+                  .ok());
+  view_.sm.state = wire::SmState::kDiscovering;
+  Show(sweep::Phase::kDiscovering);
+  EXPECT_EQ(Recorded().digests.size(), 1u) << "it is not this SM's yet";
+  view_.sm.state = wire::SmState::kMaster;
+  Show(sweep::Phase::kRouting);
+  EXPECT_THAT(*store_.LoadRows(), IsEmpty()) << "also the one of an earlier release";
   EXPECT_EQ(writes_, 1);
+}
+
+TEST_F(TableRecordTest, AMasterWhosePortHasNoLinkWritesNothing) {
+  BeCalm();
+  const int writes = writes_;
+  view_.snapshot->ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch()) view_.sm.port = {node.index, PortNum(1)};
+  });
+  wire::PortInfo info = view_.snapshot->port(view_.sm.port)->info;
+  info.port_state = wire::PortState::kDown;
+  fabric::SnapshotBuilder builder(*view_.snapshot);
+  builder.SetPortInfo(view_.sm.port, info);
+  view_.snapshot = builder.Build();
+  Show(sweep::Phase::kRouting);
+  Write(70, 9);
+  EXPECT_EQ(writes_, writes);
 }
 
 TEST_F(TableRecordTest, IsWrittenAgainWhereTheStoreHasRefused) {
-  Look(up_, start_);
+  Show(sweep::Phase::kIdle);
+  Turn(now_);
   store_.FailWrites(Unavailable("etcd is away"));
-  Look(up_, start_ + seconds(1));
+  Turn(now_ + seconds(1));
   store_.FailWrites(absl::OkStatus());
   EXPECT_THAT(Recorded().digests, IsEmpty());
-  Look(up_, start_ + seconds(2));
+  Turn(now_ + seconds(2));
+  Turn(now_ + seconds(3));
   EXPECT_FALSE(Recorded().digests.empty());
 }
 
+TEST_F(TableRecordTest, AChangeThatTheStoreRefusesWithdrawsIt) {
+  BeCalm();
+  store_.FailWrites(Unavailable("etcd is away"));
+  Write(70, 9);
+  store_.FailWrites(absl::OkStatus());
+  Turn(now_);
+  EXPECT_THAT(Recorded().digests, IsEmpty());
+}
+
 TEST_F(TableRecordTest, IsTriedAgainWhereTheQueueIsFull) {
-  Look(up_, start_);
+  BeCalm();
   takes_ = false;
-  Look(up_, start_ + seconds(1));
+  Write(70, 9);
   takes_ = true;
-  Look(up_, start_ + seconds(2));
+  Turn(now_);
+  EXPECT_THAT(Recorded().digests, IsEmpty());
+  BeCalm();
   EXPECT_FALSE(Recorded().digests.empty());
 }
 

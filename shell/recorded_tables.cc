@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shell/recorded_tables.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/number_text.h"
+#include "common/sort_unique.h"
+#include "common/stable_hash.h"
+#include "common/status.h"
+
+namespace fabricd::shell {
+namespace {
+
+constexpr char kTable[] = "switch_tables";
+constexpr std::string_view kDigests = "digests/", kChange = "change/";
+constexpr std::string_view kNothing = "-";
+
+// Calls each(part) until it returns false. Returns whether it never did.
+template <typename Each>
+bool ForEachPart(std::string_view text, char separator, Each&& each) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    if (!each(text.substr(0, end))) return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
+// "A B C" → exactly these parts; empty: they are not so many.
+std::vector<std::string_view> Split(std::string_view text, char separator, size_t count) {
+  std::vector<std::string_view> parts;
+  ForEachPart(text, separator, [&](std::string_view part) {
+    parts.push_back(part);
+    return true;
+  });
+  return parts.size() == count ? parts : std::vector<std::string_view>();
+}
+
+// "0x0002c90300a1b2c3 00d1f2a3b4c5d6e7"
+bool ReadDigest(std::string_view line, RecordedTables& record) {
+  const auto parts = Split(line, ' ', 2);
+  if (parts.empty()) return false;
+  const auto guid = ParseHex<uint64_t>(parts[0]);
+  const auto digest = ParseHex<uint64_t>(parts[1]);
+  if (!guid || !digest) return false;
+  record.digests[Guid(*guid)] = *digest;
+  return true;
+}
+
+bool ReadBlock(std::string_view text, TableChange::OfSwitch& change) {
+  const auto block = ParseHex<uint16_t>(text);
+  if (!block || *block > 0xFFFF / routing::Row::kBlock) return false;
+  change.blocks.push_back(*block);
+  return true;
+}
+
+// "4c:3:12"
+bool ReadEntry(std::string_view text, TableChange::OfSwitch& change) {
+  const auto parts = Split(text, ':', 3);
+  if (parts.empty()) return false;
+  const auto lid = ParseHex<uint16_t>(parts[0]);
+  const auto before = ParseHex<uint8_t>(parts[1]), after = ParseHex<uint8_t>(parts[2]);
+  if (!lid || !before || !after) return false;
+  change.entries.push_back({*lid, *before, *after});
+  return true;
+}
+
+// "0x0002c90300a1b2c3 0,1f 4c:3:12,7e:ff:2"
+bool ReadSwitch(std::string_view line, TableChange& change) {
+  const auto parts = Split(line, ' ', 3);
+  if (parts.empty()) return false;
+  const auto guid = ParseHex<uint64_t>(parts[0]);
+  if (!guid) return false;
+  TableChange::OfSwitch& own = change.switches[Guid(*guid)];
+  return (parts[1] == kNothing ||
+          ForEachPart(parts[1], ',', [&](auto part) { return ReadBlock(part, own); })) &&
+         (parts[2] == kNothing ||
+          ForEachPart(parts[2], ',', [&](auto part) { return ReadEntry(part, own); }));
+}
+
+bool ReadChange(std::string_view text, RecordedTables& record) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  const auto number = ParseNumber<uint64_t>(text.substr(0, end));
+  if (!number || *number == 0) return false;
+  TableChange& change = record.changes[*number];
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return ForEachPart(text, '\n', [&](auto line) { return ReadSwitch(line, change); });
+}
+
+bool ReadRow(std::string_view key, std::string_view text, RecordedTables& record) {
+  if (key.starts_with(kDigests))
+    return ForEachPart(text, '\n', [&](auto line) { return ReadDigest(line, record); });
+  if (key.starts_with(kChange)) return ReadChange(text, record);
+  if (key != RecordedTables::BaseKey().key) return false;
+  const auto base = ParseNumber<uint64_t>(text);
+  record.base = base.value_or(0);
+  return base.has_value();
+}
+
+void SetEntry(routing::Row& row, uint16_t lid, uint8_t port) {
+  if (lid >= row.size() && port == routing::kNoRoute) return;
+  if (lid >= row.size())
+    row.Resize((lid / routing::Row::kBlock + 1) * routing::Row::kBlock, routing::kNoRoute);
+  if (row[lid] != port) row.Set(lid, port);
+}
+
+const TableChange::OfSwitch* Find(const TableChange& change, Guid guid) {
+  const auto found = change.switches.find(guid);
+  return found == change.switches.end() ? nullptr : &found->second;
+}
+
+// `row` was read before or after any of these changes, or between. As it was with the digests.
+routing::Row AtBase(routing::Row row, Guid guid, const RecordedTables& record) {
+  const auto since = record.changes.upper_bound(record.base);
+  for (auto at = record.changes.begin(); at != since; ++at)
+    if (const auto* own = Find(at->second, guid))
+      for (const auto& entry : own->entries) SetEntry(row, entry.lid, entry.after);
+  for (auto at = record.changes.end(); at != since;)
+    if (const auto* own = Find((--at)->second, guid))
+      for (const auto& entry : own->entries) SetEntry(row, entry.lid, entry.before);
+  return row;
+}
+
+std::vector<uint16_t> WrittenSinceBase(Guid guid, const RecordedTables& record) {
+  std::vector<uint16_t> blocks;
+  for (auto at = record.changes.upper_bound(record.base); at != record.changes.end(); ++at) {
+    const auto* own = Find(at->second, guid);
+    if (own == nullptr) continue;
+    blocks.insert(blocks.end(), own->blocks.begin(), own->blocks.end());
+    for (const auto& entry : own->entries)
+      blocks.push_back(static_cast<uint16_t>(entry.lid / routing::Row::kBlock));
+  }
+  SortUnique(blocks);
+  return blocks;
+}
+
+}  // namespace
+
+// ---- rows
+
+RowKey RecordedTables::DigestKey(size_t row) {
+  return {kTable, fmt::format("{}{}", kDigests, row)};
+}
+RowKey RecordedTables::BaseKey() { return {kTable, "base"}; }
+RowKey RecordedTables::ChangeKey(uint64_t number) {
+  return {kTable, fmt::format("{}{}", kChange, number % kSlots)};
+}
+RowKey RecordedTables::WindowKey() { return {"tables", "window"}; }
+
+RowChanges WithdrawnTables() {
+  RowChanges changes;
+  for (size_t i = 0; i < RecordedTables::kDigestRows; ++i) {
+    changes[RecordedTables::DigestKey(i)] = std::nullopt;
+    changes[{"tables", std::to_string(i)}] = std::nullopt;  // The record of an earlier release.
+  }
+  for (size_t i = 0; i < RecordedTables::kSlots; ++i)
+    changes[RecordedTables::ChangeKey(i)] = std::nullopt;
+  changes[RecordedTables::BaseKey()] = std::nullopt;
+  return changes;
+}
+
+std::string ChangeText(uint64_t number, const TableChange& change) {
+  std::string text = fmt::format("{}\n", number);
+  auto out = std::back_inserter(text);
+  for (const auto& [guid, own] : change.switches) {
+    fmt::format_to(out, "{} ", guid);
+    for (size_t i = 0; i < own.blocks.size(); ++i)
+      fmt::format_to(out, "{}{:x}", i == 0 ? "" : ",", own.blocks[i]);
+    fmt::format_to(out, "{}", own.blocks.empty() ? "- " : " ");
+    for (size_t i = 0; i < own.entries.size(); ++i)
+      fmt::format_to(out, "{}{:x}:{:x}:{:x}", i == 0 ? "" : ",", own.entries[i].lid,
+                     own.entries[i].before, own.entries[i].after);
+    fmt::format_to(out, "{}", own.entries.empty() ? "-\n" : "\n");
+  }
+  return text;
+}
+
+absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows) {
+  RecordedTables record;
+  for (const auto& [key, text] : rows) {
+    bool is_good = true;
+    if (key == RecordedTables::WindowKey()) {
+      record.window = ParseNumber<uint32_t>(text);
+      is_good = record.window.has_value();
+    } else if (key.table == kTable) {
+      is_good = ReadRow(key.key, text, record);
+    }
+    if (!is_good)
+      return MakeStatus(absl::StatusCode::kDataLoss, "row {}/{} is damaged", key.table, key.key);
+  }
+  return record;
+}
+
+// ---- what it confirms
+
+bool RecordedTables::IsComplete() const {
+  if (digests.empty()) return false;
+  uint64_t next = base;
+  for (auto at = changes.upper_bound(base); at != changes.end(); ++at)
+    if (at->first != ++next) return false;
+  return true;
+}
+
+std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::SwitchTables& read,
+                                                   const RecordedTables& record) {
+  if (!record.IsComplete()) return nullptr;
+  auto vouched = std::make_shared<sweep::SwitchTables>();
+  for (const auto& [guid, row] : read.rows) {
+    const auto found = record.digests.find(guid);
+    if (found == record.digests.end()) continue;
+    routing::Row at_base = AtBase(row, guid, record);
+    if (found->second != DigestOf(at_base)) continue;
+    vouched->rows.emplace(guid, std::move(at_base));
+    if (auto unread = WrittenSinceBase(guid, record); !unread.empty())
+      vouched->unread.emplace(guid, std::move(unread));
+  }
+  if (vouched->rows.empty() || vouched->bytes() > kMostVouchedBytes) return nullptr;
+  return vouched;
+}
+
+uint64_t DigestOf(const routing::Row& row) {
+  size_t used = row.size();
+  while (used > 0 && row[used - 1] == routing::kNoRoute) --used;
+  StableHash hash;
+  for (size_t begin = 0, page = 0; begin < used; begin += routing::Row::kPage, ++page)
+    hash.Add({reinterpret_cast<const char*>(row.page(page)),
+              std::min(routing::Row::kPage, used - begin)});
+  return hash.value();
+}
+
+}  // namespace fabricd::shell

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shell/recorded_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fabricd::shell {
+namespace {
+
+using testing::IsEmpty;
+
+routing::Row RowOf(size_t size, uint8_t port) {
+  routing::Row row(size, routing::kNoRoute);
+  for (size_t lid = 1; lid < size / 2; ++lid) row.Set(lid, port);
+  return row;
+}
+
+TEST(DigestOfARow, IsOfItsRoutesHoweverLongItIs) {
+  routing::Row longer = RowOf(4096, 3);
+  longer.Resize(8192, routing::kNoRoute);
+  EXPECT_EQ(DigestOf(longer), DigestOf(RowOf(4096, 3)));
+  EXPECT_NE(DigestOf(RowOf(4096, 4)), DigestOf(RowOf(4096, 3)));
+  routing::Row other = RowOf(4096, 3);
+  other.Set(5, 9);
+  EXPECT_NE(DigestOf(other), DigestOf(RowOf(4096, 3)));
+  EXPECT_EQ(DigestOf(routing::Row()), DigestOf(routing::Row(64, routing::kNoRoute)));
+}
+
+TEST(LoadTables, DamagedRowsAreRefused) {
+  const auto code = [](const RowKey& key, const std::string& text) {
+    return LoadTables({{key, text}}).status().code();
+  };
+  const auto digest = [&](const std::string& text) {
+    return code(RecordedTables::DigestKey(0), text);
+  };
+  const auto change = [&](const std::string& text) {
+    return code(RecordedTables::ChangeKey(1), text);
+  };
+  EXPECT_EQ(digest("0x01 02\n"), absl::StatusCode::kOk);
+  EXPECT_EQ(change("1\n0x01 0,1f 4c:3:12,7e:ff:2\n0x02 - -\n"), absl::StatusCode::kOk);
+  for (const char* text : {"0x01\n", "0x01 xyz\n", "0x01 02 03\n"})
+    EXPECT_EQ(digest(text), absl::StatusCode::kDataLoss) << text;
+  for (const char* text : {"", "0\n", "x\n", "1\n0x01 0\n", "1\n0x01 fff -\n", "1\n0x01 x -\n",
+                           "1\n0x01 0 4c:3\n", "1\n0x01 0 4c:3:100\n", "1\nx 0 -\n"})
+    EXPECT_EQ(change(text), absl::StatusCode::kDataLoss) << text;
+  EXPECT_EQ(code(RecordedTables::WindowKey(), "many"), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(code(RecordedTables::BaseKey(), "first"), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(code({"switch_tables", "other"}, "1"), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(LoadTables({{{"other", "0"}, "x"}})->digests, IsEmpty());
+  EXPECT_THAT(LoadTables({{{"tables", "0"}, "0x01 02\n"}})->digests, IsEmpty())
+      << "of a release that does not name its changes";
+}
+
+TEST(LoadTables, AChangeIsReadAsItWasWritten) {
+  TableChange change;
+  change.switches[Guid(0x2c90300a1b2c3)] = {{0, 31, 767}, {{76, 3, 18}, {0xBFFF, 255, 2}}};
+  change.switches[Guid(2)] = {{5}, {}};
+  change.switches[Guid(3)] = {{}, {{64, 1, 255}}};
+  const auto record = LoadTables({{RecordedTables::ChangeKey(70), ChangeText(70, change)}});
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->changes.at(70), change);
+}
+
+class VouchedTest : public testing::Test {
+ protected:
+  VouchedTest() {
+    read_.rows = {{Guid(1), RowOf(128, 1)}, {Guid(2), RowOf(128, 2)}, {Guid(3), RowOf(128, 3)}};
+    record_.digests = {{Guid(1), DigestOf(RowOf(128, 1))}, {Guid(2), DigestOf(RowOf(128, 9))}};
+  }
+
+  sweep::SwitchTables read_;
+  RecordedTables record_;
+};
+
+TEST_F(VouchedTest, AreThoseThatWereReadAsTheyWereConfirmed) {
+  EXPECT_EQ(Vouched(read_, {}), nullptr);
+  const auto vouched = Vouched(read_, record_);
+  ASSERT_NE(vouched, nullptr);
+  ASSERT_EQ(vouched->rows.size(), 1u);
+  EXPECT_EQ(vouched->rows.at(Guid(1)), RowOf(128, 1));
+}
+
+TEST_F(VouchedTest, IsNothingWhereAChangeIsMissing) {
+  record_.base = 7;
+  record_.changes[3] = {};
+  record_.changes[8] = {};
+  record_.changes[9] = {};
+  EXPECT_NE(Vouched(read_, record_), nullptr);
+  record_.changes.erase(8);
+  EXPECT_EQ(Vouched(read_, record_), nullptr);
+}
+
+TEST_F(VouchedTest, AnEntryBeyondTheTableThatWasReadIsAdded) {
+  routing::Row longer = RowOf(128, 1);
+  longer.Resize(192, routing::kNoRoute);
+  longer.Set(130, 4);
+  record_.digests = {{Guid(1), DigestOf(longer)}};
+  record_.base = 1;
+  record_.changes[1].switches[Guid(1)] = {{2}, {{130, 255, 4}}};
+  const auto vouched = Vouched(read_, record_);
+  ASSERT_NE(vouched, nullptr);
+  EXPECT_EQ(vouched->rows.at(Guid(1))[130], 4);
+}
+
+}  // namespace
+}  // namespace fabricd::shell
