@@ -38,7 +38,7 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
     successor_.contends = Contends::kWithIdleOwner;
     return "no subnet manager is to be seen";
   }
-  successor_.trusts_record = shared.has_owner_resigned();
+  successor_.trusts_record = shared.has_owner_kept_epoch();
   return shared.why_reopen();
 }
 
@@ -68,6 +68,7 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
     successor_.contends = Contends::kWithUnresponsiveOwner;
   else if (!has_managed_)
     successor_ = succession_;
+  successor_.trusts_record |= shared.has_owner_kept_epoch();
   successor_.yields = false;
   return shared.why_reopen();
 }

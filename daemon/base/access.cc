@@ -161,8 +161,12 @@ const MethodRule* FindRule(std::string_view method) {
   return rule != std::end(kRules) && rule->method == method ? rule : nullptr;
 }
 
-Access::Access(const config::Security& security, SmMode mode, FindMaster other_master)
-    : handled_(std::size(kRules) * kCodes), mode_(mode), other_master_(std::move(other_master)) {
+Access::Access(const config::Security& security, SmMode mode, FindMaster other_master,
+               std::function<bool()> is_cut_off)
+    : handled_(std::size(kRules) * kCodes),
+      mode_(mode),
+      other_master_(std::move(other_master)),
+      is_cut_off_(std::move(is_cut_off)) {
   Set(security);
 }
 
@@ -254,7 +258,14 @@ absl::Status Access::Admit(const Caller& caller, std::string_view method, bool b
 
 // What needs a master is refused here, before it is taken apart, with what to do about it.
 absl::Status Access::CheckMode(const MethodRule& rule) const {
-  if (!rule.writes || MayManage(mode_)) return absl::OkStatus();
+  if (!rule.writes) return absl::OkStatus();
+  if (is_cut_off_ && is_cut_off_())
+    return query::MakeError(
+        absl::StatusCode::kUnavailable, "NO_LINK",
+        "the fabric port of this node has no link, and another node is to be master: changes are "
+        "refused until one is",
+        {{"method", std::string(rule.method)}});
+  if (MayManage(mode_)) return absl::OkStatus();
   const std::string mode(SmModeName(mode_));
   // The priority is one of this node: the master's must not be set in its place.
   const bool is_of_node = rule.method == "fabric.v1.AdminService/SetPriority";

@@ -77,10 +77,10 @@ struct ClientState {
 // The decision about a call: the role first, then the limits.
 class Access {
  public:
-  // `other_master`: Backend's. Any thread calls it.
+  // `other_master`, `is_cut_off`: Backend's. Any thread calls them.
   using FindMaster = std::function<std::optional<daemon::OtherMaster>()>;
   explicit Access(const config::Security& security, SmMode mode = SmMode::kManage,
-                  FindMaster other_master = {});
+                  FindMaster other_master = {}, std::function<bool()> is_cut_off = {});
 
   // A reload. What is under way stays.
   void Set(const config::Security& security);
@@ -99,6 +99,7 @@ class Access {
   //                       NOT_MASTER: it waits beside the master, whose API is at the metadatum
   //                       `master_endpoint`, where that is known, and unless an SM is master that
   //                       does not share the state
+  //   kUnavailable        NO_LINK: what it stored now the node that takes over would miss
   // `begun`: of the caller's calls under way one is this one.
   absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.
@@ -136,6 +137,7 @@ class Access {
   std::vector<std::atomic<uint64_t>> handled_;  // [rule * kCodes + code]
   const SmMode mode_;
   const FindMaster other_master_;
+  const std::function<bool()> is_cut_off_;
   Published<Rules> rules_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientState>> clients_ FABRICD_GUARDED_BY(mutex_);

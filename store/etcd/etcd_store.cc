@@ -50,7 +50,7 @@ class EtcdStore final : public NodePart {
     turns_.Stop();
     LimitFarewell(kFarewell);
     if (thread_.joinable()) thread_.join();
-    CopyIfChanged();
+    if (has_uncopied_.exchange(false)) WriteCopy();
     history_.Send(/*appends=*/2);
     history_.Leave();
     MutexLock lock(mutex_);
@@ -63,6 +63,7 @@ class EtcdStore final : public NodePart {
   EventNumbering event_numbering() const override { return history_.numbering(); }
   bool contends() const override { return standing_ == Standing::kContends; }
   bool is_beside_master() const override { return standing_ == Standing::kBesideMaster; }
+  bool has_owner_kept_epoch() const override { return has_owner_kept_epoch_; }
   absl::Status Confirm() override { return epoch_.Confirm(); }
   int64_t epoch() const override { return epoch_.revision(); }
   std::string why_reopen() const override {
@@ -117,7 +118,6 @@ class EtcdStore final : public NodePart {
   void RaiseSchema(const SharedRows::View& view);
   void LookAtMaster(const absl::StatusOr<SharedRows::View>& view);
   void CarryOver();
-  void CopyIfChanged();
   void WriteCopy();
   void OnRecorded() override { turns_.Wake(); }
 
@@ -140,7 +140,7 @@ class EtcdStore final : public NodePart {
   FlatChanges uncopied_ FABRICD_GUARDED_BY(mutex_);
   std::atomic<Standing> standing_ = Standing::kOwner;
   Claimed first_claim_ FABRICD_GUARDED_BY(mutex_);  // What the first Claim() answers.
-  std::atomic<bool> is_superseded_ = false;
+  std::atomic<bool> is_superseded_ = false, has_owner_kept_epoch_ = false;
 
   mutable Mutex why_mutex_;
   absl::Status why_not_ FABRICD_GUARDED_BY(why_mutex_);  // Writes are refused; OK: they are not.
@@ -257,6 +257,7 @@ absl::StatusOr<Store::Claimed> EtcdStore::ClaimEpoch() {
     return claimed;
   }
   if (taken.ok() && !shared_.HasFound(last_write_)) {
+    has_owner_kept_epoch_ = shared_.took_from_another();
     is_superseded_ = true;
     taken = MakeStatus(absl::StatusCode::kAborted, "{}: another fabricd has written meanwhile",
                        shared_.where());
@@ -403,7 +404,7 @@ void EtcdStore::Run() {
 }
 
 void EtcdStore::Turn() {
-  CopyIfChanged();
+  if (has_uncopied_.exchange(false)) WriteCopy();
   presence_.Turn();
   if (!contends() && options_.clock() - looks_.last >= options_.retry) {
     const int64_t held = epoch_.revision();  // Before what it is compared with is read.
@@ -456,10 +457,6 @@ void EtcdStore::CarryOver() {
   if (!mutex_.TryLock()) return;
   if (shared_.CarryOverIfDue(kCarriedPerTurn)) Keep({});
   mutex_.Unlock();
-}
-
-void EtcdStore::CopyIfChanged() {
-  if (has_uncopied_.exchange(false)) WriteCopy();
 }
 
 void EtcdStore::WriteCopy() {

@@ -69,7 +69,7 @@ class WaitingStore final : public NodePart {
     MutexLock lock(mutex_);
     return why_reopen_;
   }
-  bool has_owner_resigned() const override {
+  bool has_owner_kept_epoch() const override {
     MutexLock lock(mutex_);
     return has_owner_resigned_;
   }

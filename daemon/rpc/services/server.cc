@@ -68,7 +68,9 @@ void PrepareGrpc() {
 
 struct Server::State {
   State(const ServerOptions& options, daemon::Backend& backend)
-      : access(options.security, options.mode, [&backend] { return backend.other_master(); }),
+      : access(
+            options.security, options.mode, [&backend] { return backend.other_master(); },
+            [&backend] { return backend.is_cut_off(); }),
         guard(access, backend.audit(), options.stuck),
         freshness(backend),
         models(backend) {

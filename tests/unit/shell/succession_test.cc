@@ -21,7 +21,7 @@ using Contends = Succession::Contends;
 class SayingStore final : public store::etcd::SharedStore {
  public:
   std::optional<store::etcd::EpochOwner> owner;
-  bool contending = false, beside = false, resigned = false;
+  bool contending = false, beside = false, kept = false;
   std::string why;
 
   int64_t epoch() const override { return 7; }
@@ -29,7 +29,7 @@ class SayingStore final : public store::etcd::SharedStore {
   std::optional<store::etcd::EpochOwner> other_owner() const override { return owner; }
   bool contends() const override { return contending; }
   bool is_beside_master() const override { return beside; }
-  bool has_owner_resigned() const override { return resigned; }
+  bool has_owner_kept_epoch() const override { return kept; }
   void SetStatement(store::etcd::NodeStatement) override {}
   std::vector<store::etcd::Node> nodes() const override { return {}; }
   const std::string& instance() const override { return why; }
@@ -118,7 +118,7 @@ TEST_F(SuccessionTest, TheRecordOfAnOwnerThatHasResignedIsTrusted) {
   view_.read_tables = std::make_shared<const sweep::SwitchTables>();
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_FALSE(watch.successor().trusts_record);
-  store_.resigned = true;
+  store_.kept = true;
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_TRUE(watch.successor().MayTrust(store_));
 }
@@ -176,6 +176,10 @@ TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_EQ(watch.successor().contends, Contends::kWithUnresponsiveOwner);
   EXPECT_TRUE(watch.successor().continues);
+  EXPECT_FALSE(watch.successor().trusts_record) << "the owner had lost its epoch";
+  store_.kept = true;
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_TRUE(watch.successor().trusts_record);
   view_.sm.state = SmState::kMaster;
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_EQ(watch.successor().contends, Contends::kNo);

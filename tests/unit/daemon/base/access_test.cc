@@ -179,5 +179,18 @@ TEST(AccessRules, WhereFabricdOnlyReadsCallsThatWriteAreRefusedForAdminsToo) {
   }
 }
 
+TEST(AccessRules, AMasterWhosePortHasNoLinkRefusesCallsThatWrite) {
+  config::Security security;
+  security.admins = {"user:root"};
+  security.calls_per_second = 1000;
+  bool is_cut_off = true;
+  Access access(security, SmMode::kManage, {}, [&] { return is_cut_off; });
+  for (const MethodRule& rule : MethodRules())
+    EXPECT_EQ(absl::IsUnavailable(access.Admit(Known("user:root"), rule.method)), rule.writes);
+  is_cut_off = false;
+  for (const MethodRule& rule : MethodRules())
+    EXPECT_TRUE(access.Admit(Known("user:root"), rule.method).ok());
+}
+
 }  // namespace
 }  // namespace fabricd::rpc::testing

@@ -73,6 +73,7 @@ TEST_F(ClaimTest, AContenderWhoseStateIsOldHasTheEpochAndOpensAgain) {
   ASSERT_TRUE(owner->PutLids({Record(2, 11)}).ok());
   EXPECT_EQ(contender->Claim().status().code(), absl::StatusCode::kAborted);
   EXPECT_THAT(contender->why_reopen(), HasSubstr("has written"));
+  EXPECT_TRUE(contender->has_owner_kept_epoch());
   EXPECT_FALSE(owner->PutLids({Record(3, 12)}).ok()) << "nothing is lost from here on";
   contender.reset();
   const auto next = MustOpen(head2_);
@@ -158,7 +159,7 @@ TEST_F(WaitingTest, AnOwnerThatEndsInOrderHasResigned) {
   EXPECT_EQ(waiting->why_reopen(), "");
   owner.reset();
   EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); }));
-  EXPECT_TRUE(waiting->has_owner_resigned());
+  EXPECT_TRUE(waiting->has_owner_kept_epoch());
 }
 
 TEST_F(WaitingTest, AnOwnerWhoseLeaseHasEndedHasNotResigned) {
@@ -166,7 +167,7 @@ TEST_F(WaitingTest, AnOwnerWhoseLeaseHasEndedHasNotResigned) {
   ASSERT_TRUE(dead.Attach(std::nullopt).ok());
   const auto waiting = Wait();
   EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); }));
-  EXPECT_FALSE(waiting->has_owner_resigned());
+  EXPECT_FALSE(waiting->has_owner_kept_epoch());
 }
 
 TEST_F(WaitingTest, OneThatHasSteppedDownLetsAnotherTakeTheEpochFirst) {
