@@ -39,6 +39,8 @@ struct RoutingOptions {
   fabric::HostPatterns host_patterns;  // rail: how descriptions are read.
   int threads = 0;                     // 0: all cores.
 };
+// Of all that a plan depends on, so not of `threads`; 2 or higher. The same on every machine.
+uint64_t DigestOf(const RoutingOptions& options);
 
 // The fabric is one that may be used as it stands: see usable.h for what is made of an Intent.
 struct RoutingInput {

@@ -65,6 +65,7 @@ struct RoutingPlan {
     const Row& row = *rows[node.value()];
     return lid.value() < row.size() ? row[lid.value()] : kNoRoute;
   }
+  bool NeedsOneVl() const { return lanes <= 1; }
   bool HasRow(NodeIndex node) const {
     return node.value() < rows.size() && rows[node.value()] != nullptr;
   }

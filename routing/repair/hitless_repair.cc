@@ -2,10 +2,10 @@
 #include "routing/repair/hitless_repair.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "routing/repair/unproved_repair.h"
 #include "routing/transition/other_orders.h"
 
 namespace fabricd::routing {
@@ -57,28 +57,20 @@ class HitlessRepair {
     auto repair = RepairPlan(before_, *usable_.snapshot, *usable_.lids, options);
     if (!repair.ok()) return;
     const PushPlan push = Push(repair->after);
-    if (!push.hitless && !push.stuck.empty()) MendAround(repair->after, push);
+    if (!push.hitless && !push.stuck.empty()) RepairAround(repair->after, push);
     Offer(std::move(repair->after), push);
   }
 
   // With those entries left as they are that stand in the way of `whole`.
-  void MendAround(const RouteState& whole, const PushPlan& push) {
+  void RepairAround(const RouteState& whole, const PushPlan& push) {
     RoutingPlan part = *whole.plan;
     part.order.clear();
     part.unturned_order.clear();
     for (const PushPlan::Stuck& stuck : push.stuck) KeepOld(stuck, part);
-    FillPending(part);
-    const AppliedTables tables = TablesOf(part);
-    RepairOptions options = RepairOptionsFor(input_, usable_);
-    options.applied = &tables;
-    const RouteState state{links_, std::make_shared<const RoutingPlan>(std::move(part)), nullptr};
-    auto repair = RepairPlan(state, *usable_.snapshot, *usable_.lids, options);
-    if (!repair.ok() || !repair->after.plan->pending.empty()) return;
-    // What it started from was never proved, so a proof of what it changed says too little.
-    const RoutingPlan& plan = *repair->after.plan;
-    if (!Verify(*usable_.snapshot, *usable_.lids, plan, input_.options.threads).ok) return;
-    const PushPlan around = Push(repair->after);
-    Offer(std::move(repair->after), around);
+    auto repaired = RepairUnproved(input_, usable_, links_, std::move(part));
+    if (!repaired) return;
+    const PushPlan around = Push(*repaired);
+    Offer(*std::move(repaired), around);
   }
   void KeepOld(const PushPlan::Stuck& stuck, RoutingPlan& part) const {
     auto& place = part.rows[stuck.node.value()];
@@ -89,34 +81,6 @@ class HitlessRepair {
       if (stuck.lids >> i & 1) row->Set(lid, lid < old.size() ? old[lid] : kNoRoute);
     }
     place = std::move(row);
-  }
-  // All pairs that a path could serve and none does.
-  void FillPending(RoutingPlan& part) const {
-    part.pending.clear();
-    const std::vector<uint32_t> components = links_.Components();
-    for (uint32_t lid = 1; lid < links_.lid_end(); ++lid) {
-      const LidPlace place = links_.place(lid);
-      if (place.IsNowhere()) continue;
-      for (uint32_t s = 0; s < links_.size(); ++s)
-        if (links_.IsAlive(s) && components[s] == components[place.at] && !Arrives(part, s, lid))
-          part.pending.push_back({links_.node(s), Lid(static_cast<uint16_t>(lid))});
-    }
-    std::sort(part.pending.begin(), part.pending.end(),
-              [](const ExemptPair& a, const ExemptPair& b) {
-                return std::tie(a.source_switch, a.destination) <
-                       std::tie(b.source_switch, b.destination);
-              });
-  }
-  bool Arrives(const RoutingPlan& part, uint32_t s, uint32_t lid) const {
-    const LidPlace place = links_.place(lid);
-    for (uint32_t hops = 0; hops <= links_.size(); ++hops) {
-      const uint8_t out = part.EgressPort(links_.node(s), Lid(static_cast<uint16_t>(lid)));
-      if (s == place.at) return out == place.port;
-      const FarEnd far = links_.far(s, out);
-      if (!far.IsSwitch()) return false;
-      s = far.head;
-    }
-    return false;
   }
 
   const ReplanInput& input_;
@@ -141,7 +105,7 @@ PushPlan OrderOver(const ReplanInput& input, const RouteState& after) {
 }
 
 HitlessResult RepairHitlessly(const ReplanInput& input, const UsableFabric& usable) {
-  if (!input.before || input.before->plan->lanes > 1) return {};
+  if (!input.before || !input.before->plan->NeedsOneVl()) return {};
   return HitlessRepair(input, usable).Run();
 }
 

@@ -77,7 +77,7 @@ class Repairer {
   std::string Name(uint32_t s) const { return NodeName(links_.snapshot(), links_.node(s)); }
 
   absl::Status Accept() const {
-    if (old_.lanes > 1)
+    if (!old_.NeedsOneVl())
       return FailedPrecondition("a plan of {} on {} lanes is made anew", old_.engine, old_.lanes);
     if (changes_.table_sizes) return FailedPrecondition("a switch holds another number of LIDs");
     if (links_.lid_end() > links_.least_table())

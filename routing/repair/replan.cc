@@ -8,6 +8,7 @@
 #include "routing/graph/graph.h"
 #include "routing/plan/parallel.h"
 #include "routing/quality/link_load.h"
+#include "routing/repair/held_plan.h"
 #include "routing/repair/hitless_repair.h"
 #include "routing/repair/ideal_plan.h"
 #include "routing/repair/stale_lids.h"
@@ -128,7 +129,8 @@ std::shared_ptr<const RouteState> Mend(const ReplanInput& input, const UsableFab
 }
 
 // Quality is not worth a way that is gone for a moment: what serves all stays. Nor is it worth
-// another order from which there is no free way back, unless there is much of it.
+// another order from which there is no free way back, unless there is much of it. Where both
+// interrupt paths, as when what must be left stands in the way, it is the fewer that count.
 // REQUIRES: result.push.
 void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
   const PushPlan& push = *result.push;
@@ -137,7 +139,9 @@ void KeepUnlessHitless(const ReplanInput& input, const UsableFabric& usable, Rep
   auto least = Mend(input, usable, false);
   if (!least || !least->plan->pending.empty()) return;
   PushPlan push_of_least = OrderOver(input, *least);
-  if (!push_of_least.hitless) return;
+  if (push_of_least.paths_interrupted > 0 &&
+      push_of_least.paths_interrupted >= push.paths_interrupted)
+    return;
   if (input.trees && !HasRoomForTrees(*usable.snapshot, *usable.lids, *least->plan)) return;
   if (push.hitless && IsLoadedFarMore(input, usable, *least->plan, *result.after->plan)) return;
   result.after = std::move(least);
@@ -167,7 +171,7 @@ std::shared_ptr<const RouteState> StateOf(const IdealPlan& ideal, const ReplanIn
 // What remembers the plan before may be out of reach of the tables where what a fresh start gives
 // is not. REQUIRES: result.push.
 void TryWithoutMemory(const ReplanInput& input, const UsableFabric& usable, ReplanResult& result) {
-  if (result.push->hitless) return;
+  if (result.push->hitless || input.ideal) return;
   ReplanInput fresh = input;
   fresh.before = nullptr;
   const IdealPlan ideal = FindIdealPlan(fresh, usable);
@@ -187,7 +191,8 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
     if (result.after) return;
   }
   result.reached = ReplanGoal::kIdeal;
-  IdealPlan ideal = FindIdealPlan(input, usable);
+  IdealPlan ideal =
+      input.ideal ? IdealPlan{input.ideal, HomeOf(input.ideal), {}} : FindIdealPlan(input, usable);
   result.steps = std::move(ideal.steps);
   if (!ideal.wanted) {
     if (input.goal > ReplanGoal::kWhole) result.after = Mend(input, usable, false);
@@ -198,6 +203,14 @@ void Compute(const ReplanInput& input, const UsableFabric& usable, ReplanResult&
   result.push = OrderOver(input, *result.after);
   TryWithoutMemory(input, usable, result);
   KeepUnlessHitless(input, usable, result);
+}
+
+// The tables of a predecessor as the plan before.
+ReplanInput WithHeldPlan(const ReplanInput& input) {
+  ReplanInput adopting = input;
+  if (input.ideal && input.applied && !input.before && input.goal != ReplanGoal::kIdeal)
+    adopting.before = MakeHeldPlan(input, MakeUsable(input.snapshot, input.lids, input.intent));
+  return adopting;
 }
 
 ReplanResult ReplanAsWanted(const ReplanInput& input) {
@@ -233,7 +246,8 @@ std::vector<NodeIndex> UnwritableChanges(const ReplanInput& input, const ReplanR
 // A table that cannot be written stays as it is, and paths that would need other entries lead
 // around its switch. Where nothing else connects, the switch gets its entries when it responds
 // again.
-ReplanResult Replan(const ReplanInput& input) {
+ReplanResult Replan(const ReplanInput& wanted) {
+  const ReplanInput input = WithHeldPlan(wanted);
   ReplanResult result = ReplanAsWanted(input);
   const std::vector<NodeIndex> unwritable = UnwritableChanges(input, result);
   if (unwritable.empty()) return result;

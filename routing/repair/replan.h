@@ -44,6 +44,11 @@ struct ReplanInput {
   // Multicast trees that there are, perhaps not all of them; null: none. Least changes leave room
   // for trees, and one that does not serve every switch with them is not settled for.
   const MulticastPlan* trees = nullptr;
+  // What the chain has chosen for all of this without a plan before; null: it is asked. With
+  // `applied` and no plan before, the tables are those of a predecessor with the same state and
+  // options: they become the plan before (held_plan.h) where that can be proved, and are treated
+  // like any other.
+  std::shared_ptr<const RouteState> ideal = nullptr;
 };
 
 struct ReplanResult {

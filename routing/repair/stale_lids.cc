@@ -59,8 +59,7 @@ class Keeper {
   const RoutingPlan& plan_;
 };
 
-bool NeedsOneVl(const RoutingPlan& plan) { return plan.lanes <= 1; }
-bool HasOrder(const RoutingPlan& plan) { return !plan.order.empty() && NeedsOneVl(plan); }
+bool HasOrder(const RoutingPlan& plan) { return !plan.order.empty() && plan.NeedsOneVl(); }
 
 }  // namespace
 
@@ -175,7 +174,7 @@ void KeepHeldLids(const AppliedTables& held, const LinkMap& observed,
     if (lids.Exit(lid).IsNone()) left_out.push_back(Lid(static_cast<uint16_t>(lid)));
   SortUnique(left_out);
   KeepStaleLids(before, observed, cut, left_out, after);
-  if (!NeedsOneVl(*after.plan)) return;
+  if (!after.plan->NeedsOneVl()) return;
   const std::vector<Lid> of_switches = LidsOfSwitches(after.links);
   std::vector<Likeness> pairs;
   for (uint32_t number = 1; number < lids.end(); ++number) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -150,6 +152,22 @@ TEST(Chain, EveryNameMakesAnEngineOfThatName) {
     EXPECT_EQ(engine->name(), name);
   }
   EXPECT_EQ(MakeEngine(""), nullptr);
+}
+
+TEST(RoutingOptions, TheDigestTellsAllApartThatPlansDependOn) {
+  std::vector<RoutingOptions> options(8);
+  options[1].chain = {"up_down"};
+  options[2].chain = {"up", "_down"};
+  options[3].roots = {Guid(1)};
+  options[4].lanes_max = 2;
+  options[5].engine_budget = 1;
+  options[6].balance = BalancePolicy::kShift;
+  options[7].host_patterns = *fabric::HostPatterns::Compile("^(.*)$", "");
+  std::set<uint64_t> digests;
+  for (const RoutingOptions& each : options) digests.insert(DigestOf(each));
+  EXPECT_EQ(digests.size(), options.size());
+  options[0].threads = 7;
+  EXPECT_EQ(DigestOf(options[0]), DigestOf({}));
 }
 
 }  // namespace

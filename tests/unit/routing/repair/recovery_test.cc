@@ -116,6 +116,11 @@ class Life {
   ReplanResult Ask(ReplanGoal goal) const {
     return Replan({*faulty_.now().snapshot, intact_.lids, intent, options_, state_, goal, &held_});
   }
+  // Of a manager that has just started, and reads what its predecessor has left.
+  ReplanResult Restarted() const {
+    return Replan({*faulty_.now().snapshot, intact_.lids, intent, options_, nullptr,
+                   ReplanGoal::kIdealIfHitless, &held_, true, nullptr, Fresh().after});
+  }
   PushPlan PushTo(const RouteState& after) const {
     return OrderPush({after.links, held_, state_->plan.get(), *after.plan, 1});
   }
@@ -170,7 +175,7 @@ TEST_F(Recovery, TreesReturnToTheTablesOfAFreshStart) {
 }
 
 // Where paths take every turn on one VL, there may be no hitless push. Then, and only then, the
-// tables stay as they are.
+// tables stay as they are, after a restart too.
 TEST_F(Recovery, OtherTopologiesReturnWhereThePushIsHitless) {
   size_t back = 0, runs = 0;
   for (const char* spec :
@@ -188,6 +193,9 @@ TEST_F(Recovery, OtherTopologiesReturnWhereThePushIsHitless) {
         EXPECT_EQ(same, put_off.empty());
         if (!same) {
           EXPECT_FALSE(life.PushTo(*fresh.after).hitless);
+          const ReplanResult restarted = life.Restarted();
+          EXPECT_TRUE(SameTables(life.plan(), *restarted.after->plan));
+          EXPECT_TRUE(restarted.push->writes.empty());
         }
       }
   EXPECT_GT(back * 4, runs * 3);
