@@ -38,6 +38,7 @@ enum class Breakage : uint8_t {
   kNeverSettled,          // Incremental repairs are never followed by the ideal plan.
   kTreesAtOnce,           // Multicast entries are added before those that must be removed first.
   kNotReadBack,           // Tables that are read back are not compared.
+  kTablesNotAdopted,      // A first plan takes no notice of the tables that a predecessor has left.
   kUnresponsiveLost,      // What does not respond counts as lost although its link is ACTIVE.
   // Of the store that several nodes share.
   kNotFenced,             // Writes do not compare the epoch.

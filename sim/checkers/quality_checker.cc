@@ -127,7 +127,7 @@ std::vector<std::string> QualityFaults(const SimFabric& fabric, const Manager& m
   routing::ReplanInput input{*view.snapshot, *view.lids, intent, master.options.routing, nullptr};
   if (view.multicast && !view.multicast->empty()) input.trees = view.multicast.get();
   const routing::ReplanResult fresh = routing::Replan(input);
-  if (fresh.after == nullptr || fresh.after->plan->lanes > 1) return {};
+  if (fresh.after == nullptr || !fresh.after->plan->NeedsOneVl()) return {};
   const routing::AppliedTables held = TablesOf(fabric, *view.snapshot, fresh.after->plan->lid_top);
   const Comparison comparison(master, held, *fresh.after);
   const bool whole = intent.empty() && HasAll(*view.snapshot, topology);

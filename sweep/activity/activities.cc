@@ -260,7 +260,7 @@ void Activities::EndSweep(SweepKind kind, bool failed, CoreEvent event, Instant 
                    kind == SweepKind::kHeavy);
   commands_.FinishRunning();
   if (!failed && mastership_.IsMaster() && !observed_.IsAlone())
-    guard_.OnSwept(remediation_.Wall(now));
+    guard_.OnSwept(remediation_.Wall(now), programming_.planner().follows_options());
   if (kind == SweepKind::kHeavy) mastership_.OnSweepEnd();
   agenda_.OnSweepEnd({kind, failed, mastership_.state() == SmState::kStandby, observed_.IsAlone(),
                       !observed_.unread().empty()},

@@ -40,6 +40,8 @@ void Activities::Apply(Mastership::Order order, Instant now) {
     programming_.desired().SetFirstRun(
         {.is_first = true, .predecessor = before, .own = is_named ? Lid() : own});
     ground_.devices.applied().TakeVouched(order.continues, *observed_.snapshot());
+    programming_.planner().OnBecameMaster(
+        guard_.OwnsTables(programming_.lids(), *observed_.snapshot()));
     guard_.OnBecameMaster();
   }
   using Kind = Mastership::Order::Kind;

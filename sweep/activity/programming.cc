@@ -125,16 +125,30 @@ void Programming::AskPlan(Instant now) {
   ComputePlan question =
       planner_.MakeQuestion(observed_.snapshot(), programmer_->desired().lids,
                             remediation_.intent(), desired_.goal(), ground_.devices, now);
-  question.needs_room = multicast_.HasWork(ground_.devices);
-  question.has_trees = !multicast_.plan()->empty();
-  question.trees = multicast_.held();
-  multicast_.NoteQuestion(question);
-  questions_.Ask(std::move(question));
+  Ask(std::move(question));
   // The answer to an earlier check would be of an older snapshot.
   if (cables_.MustCheck(*observed_.snapshot()) || !programmer_->scope().nodes || AwaitsCables()) {
     questions_.Ask(CheckCables{observed_.snapshot(), ground_.options.routing.host_patterns});
     cables_.OnChecked(observed_.snapshot());
   }
+}
+
+void Programming::Ask(ComputePlan question) {
+  question.needs_room = multicast_.HasWork(ground_.devices);
+  question.has_trees = !multicast_.plan()->empty();
+  question.trees = multicast_.held();
+  multicast_.NoteQuestion(question);
+  questions_.Ask(std::move(question));
+}
+
+// The tables differ from the plan. If they are a predecessor's, perhaps they are better kept.
+void Programming::AskPush(Instant now) {
+  if (!planner_.MayAdopt())
+    planner_.AskOrder(ground_.devices);
+  else if (planned_intent_ == remediation_.generation())
+    Ask(planner_.AdoptionQuestion(remediation_.intent(), ground_.devices));
+  else
+    AskPlan(now);
 }
 
 // ---- the run
@@ -192,10 +206,12 @@ bool Programming::OnCompletion(const mad::Completion& completion) {
 void Programming::Advance(Instant now) {
   programmer_->Feed();
   if (programmer_->NeedsPlan() && !planner_.AwaitsPlan()) AskPlan(now);
-  if (programmer_->NeedsPush() && !planner_.AwaitsOrder()) planner_.AskOrder(ground_.devices);
+  if (programmer_->NeedsPush() && !planner_.AwaitsOrder() && !planner_.AwaitsPlan()) AskPush(now);
   view_.ShowTableWrites(programmer_->table_writes());
   AdvanceTrees();
-  if (programmer_->tables_done()) journal_.EndReroute(*programmer_, /*superseded=*/false, now);
+  if (!programmer_->tables_done()) return;
+  if (programmer_->has_plan()) planner_.EndAdoption();
+  journal_.EndReroute(*programmer_, /*superseded=*/false, now);
 }
 
 void Programming::AdvanceTrees() {

@@ -140,6 +140,8 @@ class Programming {
   void Begin(bool trees_only);
   void BeginRun(ProgrammerInput input);
   void AskPlan(Instant now);
+  void AskPush(Instant now);
+  void Ask(ComputePlan question);
   void AdvanceTrees();
   bool NoteAdaptiveRouting();
   void NoteKeys(const Programmer& ended);

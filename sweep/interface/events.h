@@ -200,6 +200,7 @@ struct ComputePlan {
   std::shared_ptr<const routing::MulticastPlan> trees = nullptr;  // these; null: not known.
   // What the switches may hold. Null: there is no previous plan, or they hold exactly that one.
   std::shared_ptr<const routing::AppliedTables> applied = nullptr;
+  std::shared_ptr<const routing::RouteState> ideal = nullptr;  // As in ReplanInput.
 };
 // Finds misplaced cables. Asked after the plan for the same snapshot; the plan does not wait for
 // it.

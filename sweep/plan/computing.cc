@@ -37,9 +37,9 @@ bool MayKeepTrees(const ComputePlan& task, const routing::RouteState& after) {
 PlanReady CarryOut(const ComputePlan& task) {
   const routing::MulticastPlan unknown;
   const routing::MulticastPlan* trees = task.trees ? task.trees.get() : &unknown;
-  PlanReady ready{
-      routing::Replan({*task.snapshot, *task.lids, task.intent, task.options, task.before,
-                       task.goal, task.applied.get(), false, task.needs_room ? trees : nullptr})};
+  PlanReady ready{routing::Replan({*task.snapshot, *task.lids, task.intent, task.options,
+                                   task.before, task.goal, task.applied.get(), false,
+                                   task.needs_room ? trees : nullptr, task.ideal})};
   if (!task.has_trees || !task.before || !ready.result.after) return ready;
   ready.mixes_trees = routing::HaveCommonOrder(*task.before, *ready.result.after);
   ready.keeps_trees = ready.mixes_trees || MayKeepTrees(task, *ready.result.after);

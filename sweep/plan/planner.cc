@@ -26,27 +26,52 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
   const bool had_fixed_tables = std::exchange(has_fixed_tables_, HasUnresponsiveSwitch(*snapshot));
   // As after any other change: links that have just come up are not ACTIVE yet.
   if (had_fixed_tables && !has_fixed_tables_ && ideal_at_ != kNever)
-    ideal_at_ = std::max(ideal_at_, now + options_.sweep.settle_after);
+    ideal_at_ = std::max(ideal_at_, now + quiet_time());
   if (!has_fixed_tables_ && now >= IdealDue())
-    goal = other_wishes_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
+    goal = has_new_options_ ? routing::ReplanGoal::kIdeal : routing::ReplanGoal::kIdealIfHitless;
   // Its table cannot be written, so nothing moves that need not.
   if (has_fixed_tables_) goal = std::min(goal, routing::ReplanGoal::kWhole);
   may_reoptimise_ = true;
   questions_.Drop<OrderTables>();
-  before_ = plan();
+  // A plan that was not compared with the tables of the predecessor is no plan before.
+  const auto before = adoption_ == Adoption::kNone ? routes_ : nullptr;
+  if (adoption_ == Adoption::kAsked) adoption_ = Adoption::kWanted;
+  before_ = before ? before->plan : nullptr;
   snapshot_ = snapshot;
   lids_ = lids;
   ComputePlan task{std::move(snapshot), std::move(lids), std::move(intent),
-                   options_.routing,    routes_,         goal};
+                   options_.routing,    before,          goal};
   // Traffic waits for an urgent plan, and copying the tables of a large fabric takes milliseconds.
   const bool waits = goal < routing::ReplanGoal::kIdealIfHitless;
   const bool is_clear =
-      waits && plan() && !plan()->order.empty() && devices.applied().Holds(*plan());
-  const bool takes_over = !plan() && fabric::HasUnknownNeighbours(*snapshot_);
+      waits && before_ && !before_->order.empty() && devices.applied().Holds(*before_);
+  const bool takes_over = !before_ && fabric::HasUnknownNeighbours(*snapshot_);
   const bool forgets =
       IsBroken(Breakage::kUnresponsiveLost) && fabric::HasUnknownNeighbours(*snapshot_);
-  if (((plan() && !is_clear) || takes_over) && !forgets)
+  if (((before_ && !is_clear) || takes_over) && !forgets)
     task.applied = std::make_shared<const routing::AppliedTables>(devices.applied().Tables());
+  return task;
+}
+
+void Planner::OnBecameMaster(bool of_predecessor) {
+  const bool adopts = of_predecessor && !plan() && !IsBroken(Breakage::kTablesNotAdopted);
+  adoption_ = adopts ? Adoption::kWanted : Adoption::kNone;
+}
+
+// Where no ideal plan but the newest is wanted, the tables of a predecessor do not count.
+bool Planner::MayAdopt() const {
+  return adoption_ != Adoption::kNone && plan() && follows_options() &&
+         quiet_time() != Duration::zero();
+}
+
+ComputePlan Planner::AdoptionQuestion(fabric::Intent intent, const DeviceTable& devices) {
+  adoption_ = Adoption::kAsked;
+  // Tables that cannot be written stay as they are.
+  const auto goal =
+      has_fixed_tables_ ? routing::ReplanGoal::kWhole : routing::ReplanGoal::kIdealIfHitless;
+  ComputePlan task{snapshot_, lids_, std::move(intent), options_.routing, nullptr, goal};
+  task.applied = std::make_shared<const routing::AppliedTables>(devices.applied().Tables());
+  task.ideal = routes_;
   return task;
 }
 
@@ -68,6 +93,7 @@ void Planner::Forget() {
 void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, ProblemList& problems,
                      Instant now) {
   routing::ReplanResult& result = ready.result;
+  if (adoption_ == Adoption::kAsked) EndAdoption();
   if (IsBroken(Breakage::kHoleInPlan)) CorruptRoutes(result.after, CorruptWithHole);
   if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) CorruptRoutes(result.after, CorruptWithHole);
   if (IsBroken(Breakage::kCircleInPlan))
@@ -81,11 +107,11 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
   if (!result.put_off.empty())
     Log(LogLevel::kInfo,
         fmt::format("the plan of least change stays until something changes: {}", result.put_off));
-  if (result.reached == routing::ReplanGoal::kIdeal) other_wishes_ = false;
+  if (result.reached == routing::ReplanGoal::kIdeal) has_new_options_ = false;
   if (result.reached == routing::ReplanGoal::kIdeal || !result.put_off.empty())
     ideal_at_ = kNever;
   else if (is_other && ideal_at_ == kNever)  // Another fault does not delay it.
-    ideal_at_ = now + options_.sweep.settle_after;
+    ideal_at_ = now + quiet_time();
   if (IsBroken(Breakage::kNeverSettled)) ideal_at_ = kNever;
   has_answer_ = plan != nullptr;
   problems.Remove(ProblemKind::kNoPlan);

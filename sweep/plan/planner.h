@@ -33,6 +33,17 @@ class Planner {
                            std::shared_ptr<const fabric::LidTable> lids, fabric::Intent intent,
                            routing::ReplanGoal goal, const DeviceTable& devices, Instant now);
   void AskOrder(const DeviceTable& devices);
+  // This SM has become master. `of_predecessor`: the tables are those of a predecessor with the
+  // same durable state and the same options. Where its last plan was not the ideal one, that stays
+  // (ReplanInput::ideal), so the first plan is not desired before it is compared with the tables.
+  void OnBecameMaster(bool of_predecessor);
+  // The tables differ from the first plan: AdoptionQuestion() comes before AskOrder().
+  bool MayAdopt() const;
+  // The last question once more, with the tables. REQUIRES: MayAdopt(). All tables have been read,
+  // and `intent` is that of the last question.
+  ComputePlan AdoptionQuestion(fabric::Intent intent, const DeviceTable& devices);
+  // The tables are those of the plan.
+  void EndAdoption() { adoption_ = Adoption::kNone; }
   void Cancel() { questions_.Drop<ComputePlan>(), questions_.Drop<OrderTables>(); }
   // The last plan was only computed to be shown: it is not desired.
   void Forget();
@@ -51,6 +62,8 @@ class Planner {
   bool has_answer() const { return has_answer_; }
   // The plan is an incremental repair.
   bool is_provisional() const { return ideal_at_ != kNever; }
+  // False: the options have changed since the plan was chosen.
+  bool follows_options() const { return !has_new_options_; }
   // The plan leaves pairs pending.
   bool is_urgent() const { return whole_at_ != kNever; }
 
@@ -65,19 +78,23 @@ class Planner {
   void NoteArrivals(Instant now) { last_arrival_ = now; }
   // The options have changed: computes the ideal plan now, even if paths are interrupted for a
   // moment.
-  void ReoptimiseNow(Instant now) { ideal_at_ = now, other_wishes_ = true; }
+  void ReoptimiseNow(Instant now) { ideal_at_ = now, has_new_options_ = true; }
   // False: programming of the current observations has not begun, and LIDs may not be read or
   // durable yet.
   void AllowReoptimisation(bool allowed) { may_reoptimise_ = allowed; }
 
  private:
   static constexpr Duration kLongestArrivals = std::chrono::minutes(5);
+  // Of a predecessor's tables, by the first plan of a mastership.
+  enum class Adoption : uint8_t { kNone, kWanted, kAsked };
 
   Instant IdealDue() const {
     if (ideal_at_ == kNever) return kNever;
-    const Instant quiet = last_arrival_ + options_.sweep.settle_after;
+    const Instant quiet = last_arrival_ + quiet_time();
     return std::clamp(quiet, ideal_at_, ideal_at_ + kLongestArrivals);
   }
+  // Between a change and the ideal plan.
+  Duration quiet_time() const { return options_.sweep.settle_after; }
   void NoteChoice(std::vector<routing::ChainStep> steps);
   void Log(LogLevel level, std::string text) { log_.push_back({level, std::move(text)}); }
 
@@ -93,8 +110,9 @@ class Planner {
   Instant ideal_at_ = kNever;  // When the ideal plan is due.
   Instant last_arrival_{};
   Instant whole_at_ = kNever;  // When the plan without pending pairs is due.
-  bool may_reoptimise_ = false, other_wishes_ = false;
+  bool may_reoptimise_ = false, has_new_options_ = false;
   bool has_answer_ = false;
+  Adoption adoption_ = Adoption::kNone;
   // Some switch does not respond, as of the last question. The ideal plan waits for the next one.
   bool has_fixed_tables_ = false;
 };

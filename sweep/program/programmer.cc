@@ -38,6 +38,7 @@ void Programmer::EnterStage() {
 void Programmer::SetPlan(std::shared_ptr<const routing::RoutingPlan> plan) {
   input_.desired.plan = std::move(plan);
   plan_known_ = true;
+  writers_.lft().ListAgain();
 }
 
 bool Programmer::NeedsPush() {

@@ -36,8 +36,8 @@ class Programmer {
   bool NeedsPlan() const {
     return !plan_known_ && !input_.trees_only && stage() != Stage::kReadTables;
   }
-  // The verified plan. Null if there is none: then no LFTs, trees and VL tables are written, and no
-  // ports are disabled, armed or activated.
+  // The verified plan; a later one replaces it while NeedsPush(). Null if there is none: then no
+  // LFTs, trees and VL tables are written, and no ports are disabled, armed or activated.
   void SetPlan(std::shared_ptr<const routing::RoutingPlan> plan);
   // In kTables with a plan: tables that may carry traffic differ from it. Nothing is written before
   // SetPush() gives the order.

@@ -41,11 +41,30 @@ bool TakeoverGuard::IsAccepted(const std::vector<TakeoverChange>& risks) const {
   });
 }
 
-void TakeoverGuard::OnSwept(policy::WallMs now) {
+TakeoverGuard::Tables TakeoverGuard::WhoseTables(const LidManager& lids,
+                                                 const fabric::FabricSnapshot& snapshot) const {
+  const std::vector<Lid> own = OwnLids(lids);
+  bool all = true, any = false;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    if (!node.IsSwitch() || !node.switch_info || node.switch_info->linear_fdb_top == 0) return;
+    any = true;
+    const Lid named = node.port(PortNum(0)).info.master_sm_lid;
+    all = all && std::find(own.begin(), own.end(), named) != own.end();
+  });
+  if (!any) return Tables::kNone;
+  const bool by_options =
+      record_.routing == 0 || record_.routing == routing::DigestOf(options_.routing);
+  return all && by_options ? Tables::kOwn : Tables::kOthers;
+}
+
+void TakeoverGuard::OnSwept(policy::WallMs now, bool routes_by_options) {
   if (stage_ != Stage::kPassed) return;
   swept_ = now;
+  const uint64_t routing =
+      routes_by_options ? routing::DigestOf(options_.routing) : record_.routing;
+  const bool is_new = std::exchange(record_.routing, routing) != routing;
   // What another SM had changed is undone.
-  if (std::exchange(record_.outvoted, std::nullopt)) Persist();
+  if (std::exchange(record_.outvoted, std::nullopt) || is_new) Persist();
 }
 
 void TakeoverGuard::OnNotMaster(bool on_purpose) {
@@ -78,14 +97,16 @@ TakeoverGuard::Verdict TakeoverGuard::Decide(const DesiredState& desired,
   }
   stage_ = Stage::kPassed;
   // What is taken back now is a risk again later.
-  NoteMastership(own_port, is_accepted ? risks : std::vector<TakeoverChange>());
+  NoteMastership(own_port, WhoseTables(lids, *desired.snapshot),
+                 is_accepted ? risks : std::vector<TakeoverChange>());
   return is_accepted ? Verdict::kGo : Verdict::kTakeBack;
 }
 
 // Durable before the first Set only where this port is new: a takeover between ports that are known
 // does not wait for the store. Changes that the command line accepts are noted too: a restart may
 // come without it.
-void TakeoverGuard::NoteMastership(Guid own_port, const std::vector<TakeoverChange>& risks) {
+void TakeoverGuard::NoteMastership(Guid own_port, Tables tables,
+                                   const std::vector<TakeoverChange>& risks) {
   const TakeoverRecord before = record_;
   if (std::find(stored_ports_.begin(), stored_ports_.end(), own_port) == stored_ports_.end())
     stage_ = Stage::kStoring;
@@ -94,6 +115,8 @@ void TakeoverGuard::NoteMastership(Guid own_port, const std::vector<TakeoverChan
   NoteNewest(record_.lmcs, options_.lmc);
   NoteNewest(record_.lmcs, uint8_t{0});  // Of switches.
   NoteNewest(record_.protect_bits, options_.sm.m_key_protect_bits);
+  record_.routing =
+      tables == Tables::kOthers ? TakeoverRecord::kNotRouted : routing::DigestOf(options_.routing);
   for (const TakeoverChange& change : risks)
     NoteNewest(record_.accepted, DigestOf({&change, 1}), TakeoverRecord::kMostAccepted);
   if (AwaitsRecord() || is_owed_ || !(record_ == before)) Persist();

@@ -32,14 +32,20 @@ class TakeoverGuard {
   void OnReadAsStandby(const fabric::FabricSnapshot& snapshot);
   // This SM has become master: the next Decide() decides.
   void OnBecameMaster() { stage_ = Stage::kArmed; }
-  // A sweep as master has succeeded, and this SM has a neighbour.
-  void OnSwept(policy::WallMs now);
+  // A sweep as master has succeeded, and this SM has a neighbour. `routes_by_options`: the tables
+  // are by the options in force.
+  void OnSwept(policy::WallMs now, bool routes_by_options);
   // This SM is no longer master, or still is not. `on_purpose`: an operator has given the subnet
   // away.
   void OnNotMaster(bool on_purpose);
   // The LID of the port from which the subnet was managed last with this durable state; 0: unknown.
   Lid PredecessorLid(const LidManager& lids) const {
     return record_.sm_ports.empty() ? Lid() : lids.RecordedLid(record_.sm_ports.back());
+  }
+  // The tables were written with this durable state, by the options in force: every switch that
+  // forwards names a LID as its master from which the subnet was managed with it.
+  bool OwnsTables(const LidManager& lids, const fabric::FabricSnapshot& snapshot) const {
+    return WhoseTables(lids, snapshot) == Tables::kOwn;
   }
   // False: Decide() has let it write since this SM became master, or it is not master.
   bool IsArmed() const { return stage_ == Stage::kArmed || is_held(); }
@@ -81,6 +87,7 @@ class TakeoverGuard {
     kHeld,     // It did not let this SM write, and decides again.
     kStoring,  // It did, once the record is stored.
   };
+  enum class Tables : uint8_t { kNone, kOwn, kOthers };  // kNone: no switch forwards.
   struct Acceptance {
     std::vector<std::string> changes;
     std::vector<uint64_t> commands;
@@ -89,8 +96,9 @@ class TakeoverGuard {
   // Each of the changes was accepted, be it with others or as a rest of what was accepted: so a
   // restart in the middle of a takeover needs no operator.
   bool IsAccepted(const std::vector<TakeoverChange>& risks) const;
+  Tables WhoseTables(const LidManager& lids, const fabric::FabricSnapshot& snapshot) const;
   bool MayTakeBack(policy::WallMs now) const;
-  void NoteMastership(Guid own_port, const std::vector<TakeoverChange>& risks);
+  void NoteMastership(Guid own_port, Tables tables, const std::vector<TakeoverChange>& risks);
   void Persist();
   CompareInput InputFor(const DesiredState& desired, const AppliedState& applied,
                         const std::vector<Lid>& own_lids) const;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr char kTable[] = "takeover";
 constexpr char kOutvoted[] = "outvoted";
+constexpr char kRouting[] = "routing";
 
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
@@ -72,13 +73,16 @@ absl::StatusOr<TakeoverRecord> LoadTakeover(const StoredRows& rows) {
         status = MakeStatus(absl::StatusCode::kDataLoss, "takeover row '{}': '{}'", key, word);
     }
   });
-  const auto outvoted = rows.find({kTable, kOutvoted});
-  if (outvoted != rows.end() && !outvoted->second.empty()) {
-    record.outvoted = ReadValue<uint64_t>(outvoted->second);
-    if (!record.outvoted)
-      status = MakeStatus(absl::StatusCode::kDataLoss, "takeover row '{}': '{}'", kOutvoted,
-                          outvoted->second);
-  }
+  const auto read_number = [&](const char* key) -> std::optional<uint64_t> {
+    const auto row = rows.find({kTable, key});
+    if (row == rows.end() || row->second.empty()) return std::nullopt;
+    const auto number = ReadValue<uint64_t>(row->second);
+    if (!number)
+      status = MakeStatus(absl::StatusCode::kDataLoss, "takeover row '{}': '{}'", key, row->second);
+    return number;
+  };
+  record.outvoted = read_number(kOutvoted);
+  record.routing = read_number(kRouting).value_or(0);
   if (!status.ok()) return status;
   return record;
 }
@@ -91,6 +95,7 @@ RowChanges TakeoverRows(const TakeoverRecord& record) {
       text += fmt::format("{}{}", text.empty() ? "" : " ", TextOf(value));
     rows[{kTable, key}] = std::move(text);
   });
+  rows[{kTable, kRouting}] = record.routing != 0 ? TextOf(record.routing) : "";
   rows[{kTable, kOutvoted}] = record.outvoted ? TextOf(*record.outvoted) : "";
   return rows;
 }

@@ -28,6 +28,10 @@ struct TakeoverRecord {
   std::vector<uint8_t> lmcs;
   std::vector<uint8_t> protect_bits;
   std::vector<std::string> accepted;  // Digests of single changes.
+  // Of the options by which the tables are (routing::DigestOf). 0: unknown. kNotRouted: they were
+  // another SM's, or by other options, and no sweep has succeeded since.
+  static constexpr uint64_t kNotRouted = 1;
+  uint64_t routing = 0;
   // When the last sweep as master had ended before another SM won the subnet by its priority, in
   // milliseconds since 1970. nullopt: this SM manages, or was made to give the subnet away.
   std::optional<uint64_t> outvoted;

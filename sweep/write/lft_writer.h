@@ -35,6 +35,10 @@ class LftWriter final : public QueuedWriter {
   // Lists the differences from the plan. Without a plan there are none. REQUIRES: kUnlisted.
   void ListWrites();
   void SetOrder(routing::PushPlan push);
+  // Another plan takes the place of one of which nothing was written.
+  void ListAgain() {
+    if (phase_ == Phase::kNeedOrder) phase_ = Phase::kUnlisted;
+  }
   // The next write. nullopt: none before the next response, or all were sent.
   std::optional<OrderedRequest> NextWrite();
   // Ends the stage if all writes got a response. REQUIRES: kWriting.

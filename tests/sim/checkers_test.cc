@@ -145,6 +145,15 @@ constexpr Case kCases[] = {
      "observer",
      "change 1 LIDs",
      {{&sim::Faults::observers, 2}}},
+    {"Restart",
+     Breakage::kTablesNotAdopted,
+     "restart",
+     "writes [0-9]+ blocks of tables",
+     {{&sim::Faults::cuts, 6}, {&sim::Faults::flaps, 6}, {&sim::Faults::phase_s, 60}},
+     128,
+     false,
+     7,
+     "torus:dims=5x5,hosts=1"},
     {"Up", Breakage::kNeverUp, "up", "does not come up", {{&sim::Faults::up_under_faults, 1}}},
 };
 

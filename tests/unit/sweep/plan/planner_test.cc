@@ -205,6 +205,87 @@ TEST_F(PlannerTest, AnIdealPlanThatIsPutOffLeavesTheRepairInForce) {
   EXPECT_THAT(Log(), ElementsAre(HasSubstr("no hitless order")));
 }
 
+// The tables of a predecessor: they are asked about once, when the first plan is there.
+class AdoptionTest : public PlannerTest {
+ protected:
+  AdoptionTest() { planner_.OnBecameMaster(/*of_predecessor=*/true); }
+  ComputePlan AskForAdoption() {
+    ComputePlan question = planner_.AdoptionQuestion({}, devices_);
+    questions_.Ask(question);
+    return question;
+  }
+};
+
+TEST_F(AdoptionTest, TheFirstPlanGoesAlongWithTheTablesAsTheIdealOne) {
+  EXPECT_FALSE(planner_.MayAdopt()) << "there is no plan to compare with";
+  EXPECT_EQ(Ask().ideal, nullptr);
+  const auto ideal = Routes(7);
+  Give(ideal, ReplanGoal::kIdeal);
+  ASSERT_TRUE(planner_.MayAdopt());
+  devices_.applied().Lft(NodeIndex(0)).Confirm(0, {});
+  const ComputePlan question = AskForAdoption();
+  EXPECT_EQ(question.snapshot, snapshot_);
+  EXPECT_EQ(question.lids, lids_);
+  EXPECT_EQ(question.goal, ReplanGoal::kIdealIfHitless);
+  EXPECT_EQ(question.before, nullptr);
+  EXPECT_EQ(question.ideal, ideal);
+  ASSERT_NE(question.applied, nullptr);
+  EXPECT_EQ(question.applied->rows.size(), 1u);
+  const auto held = Routes(8);
+  Give(held, ReplanGoal::kWhole, kBegin, "it is not hitless");
+  EXPECT_EQ(planner_.routes(), held);
+  EXPECT_FALSE(planner_.MayAdopt());
+  EXPECT_EQ(Ask(ReplanGoal::kUrgent).before, held) << "from now on like any plan";
+}
+
+TEST_F(AdoptionTest, AChangeBeforeTheAnswerBeginsAgainWithoutAPlanBefore) {
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
+  AskForAdoption();
+  EXPECT_EQ(Ask(ReplanGoal::kUrgent).before, nullptr);
+  Give(Routes(8), ReplanGoal::kIdeal);
+  EXPECT_TRUE(planner_.MayAdopt());
+}
+
+TEST_F(AdoptionTest, TablesThatAreThoseOfThePlanNeedNoQuestion) {
+  Ask();
+  const auto first = Routes(7);
+  Give(first, ReplanGoal::kIdeal);
+  planner_.EndAdoption();
+  EXPECT_FALSE(planner_.MayAdopt());
+  EXPECT_EQ(Ask(ReplanGoal::kUrgent).before, first);
+}
+
+TEST_F(AdoptionTest, NothingMovesWhereASwitchDoesNotRespond) {
+  fabric_.builder.SetUnresponsive(fabric_.switches[0], true);
+  snapshot_ = fabric_.builder.Build();
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
+  EXPECT_EQ(AskForAdoption().goal, ReplanGoal::kWhole);
+  Give(Routes(8), ReplanGoal::kWhole);
+  EXPECT_TRUE(planner_.is_provisional()) << "the ideal plan is looked at again";
+}
+
+TEST_F(AdoptionTest, NoTablesAreAdoptedWhereOnlyTheIdealPlanWillDo) {
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
+  options_.sweep.settle_after = {};
+  EXPECT_FALSE(planner_.MayAdopt());
+  options_.sweep.settle_after = 10s;
+  EXPECT_TRUE(planner_.MayAdopt());
+  planner_.ReoptimiseNow(kBegin);
+  EXPECT_FALSE(planner_.MayAdopt()) << "other options";
+}
+
+TEST_F(AdoptionTest, AnotherManagersTablesAreNotAdopted) {
+  planner_.OnBecameMaster(/*of_predecessor=*/false);
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
+  EXPECT_FALSE(planner_.MayAdopt());
+  planner_.OnBecameMaster(/*of_predecessor=*/true);
+  EXPECT_FALSE(planner_.MayAdopt()) << "there is a plan before";
+}
+
 TEST_F(PlannerTest, WithoutAPlanTheOldOneStaysAndAProblemStands) {
   Ask();
   Give(Routes(7), ReplanGoal::kIdeal);

@@ -245,6 +245,78 @@ TEST_F(TakeoverGuardTest, ALossOfMastershipEndsTheHold) {
   EXPECT_FALSE(guard.IsArmed());
 }
 
+// Whose tables a new master finds.
+class OwnTablesTest : public TakeoverGuardTest {
+ protected:
+  OwnTablesTest() {
+    lids_.Update(fabric_.builder.Build(), problems_);
+    record_.sm_ports = {Guid(1), PortGuid(1)};
+    Switch(lids_.RecordedLid(PortGuid(1)), 12);
+  }
+  Guid PortGuid(size_t host) {
+    const PortRef port = fabric_.Host(host);
+    return fabric_.builder.node(port.node)->port(port.port).guid;
+  }
+  void Switch(Lid master, uint16_t top) {
+    const PortRef port{fabric_.switches[0], PortNum(0)};
+    Change(port, [&](wire::PortInfo& info) { info.master_sm_lid = master; });
+    wire::SwitchInfo info;
+    info.linear_fdb_top = top;
+    fabric_.builder.SetSwitchInfo(port.node, info);
+  }
+  bool Owns() { return Guard().OwnsTables(lids_, *fabric_.builder.Build()); }
+
+  ProblemList problems_;
+};
+
+TEST_F(OwnTablesTest, AreThoseOfSwitchesThatNameOneOfItsPorts) {
+  ASSERT_TRUE(lids_.RecordedLid(PortGuid(1)));
+  EXPECT_TRUE(Owns());
+  Switch(Lid(99), 12);
+  EXPECT_FALSE(Owns()) << "another manager has written";
+  Switch(Lid(99), 0);
+  EXPECT_FALSE(Owns()) << "no switch forwards";
+}
+
+TEST_F(OwnTablesTest, AreNoneOfOneThatWasNeverMaster) {
+  record_.sm_ports.clear();
+  EXPECT_FALSE(Owns());
+  Switch(Lid(), 12);
+  EXPECT_FALSE(Owns());
+}
+
+TEST_F(OwnTablesTest, AreByTheOptionsOfTheLastSweep) {
+  TakeoverGuard guard = Guard();
+  EXPECT_TRUE(Owns()) << "an old record does not tell";
+  ASSERT_FALSE(Stops(guard));
+  guard.OnStored(absl::OkStatus());
+  Restart();
+  EXPECT_TRUE(Owns());
+  options_.routing.chain = {"up_down"};
+  EXPECT_FALSE(Owns());
+  guard.OnSwept(now_, /*routes_by_options=*/false);
+  EXPECT_THAT(asked_, IsEmpty()) << "the plan is still the one before";
+  guard.OnSwept(now_, true);
+  Restart();
+  EXPECT_TRUE(Owns());
+  guard.OnSwept(now_, true);
+  EXPECT_THAT(asked_, IsEmpty());
+}
+
+// As after a crash when its ports were set, and no table.
+TEST_F(OwnTablesTest, AreNotThoseOfAnotherSmThatItBeganToReplace) {
+  Switch(Lid(99), 12);
+  TakeoverGuard guard = Guard();
+  ASSERT_FALSE(Stops(guard));
+  guard.OnStored(absl::OkStatus());
+  Restart();
+  Switch(lids_.RecordedLid(PortGuid(1)), 12);
+  EXPECT_FALSE(Owns());
+  guard.OnSwept(now_, true);
+  Restart();
+  EXPECT_TRUE(Owns());
+}
+
 // This SM has been master, then another one, which has changed a prefix; now this one is again.
 class TakeBackTest : public TakeoverGuardTest {
  protected:
@@ -253,7 +325,7 @@ class TakeBackTest : public TakeoverGuardTest {
   void BeMaster(TakeoverGuard& guard) {
     ASSERT_FALSE(Stops(guard));
     guard.OnStored(absl::OkStatus());
-    guard.OnSwept(now_);
+    guard.OnSwept(now_, true);
   }
   void LetAnotherOneIn(TakeoverGuard& guard, bool on_purpose = false) {
     guard.OnNotMaster(on_purpose);
@@ -282,7 +354,7 @@ TEST_F(TakeBackTest, LaterItIsHeldAndAHoldIsNoMastership) {
   BeMaster(guard_);
   LetAnotherOneIn(guard_);
   EXPECT_EQ(After(guard_, limit_), Verdict::kStop);
-  guard_.OnSwept(now_);
+  guard_.OnSwept(now_, true);
   LetAnotherOneIn(guard_);
   EXPECT_EQ(After(guard_, kSecond), Verdict::kStop);
 }
@@ -323,7 +395,7 @@ TEST_F(TakeBackTest, OneWithTheSameStateTakesItBackToo) {
   TakeoverGuard third = Guard();
   EXPECT_EQ(After(third, kSecond), Verdict::kTakeBack);
   // Done: what another SM changes from now on is another matter.
-  third.OnSwept(now_);
+  third.OnSwept(now_, true);
   Restart();
   TakeoverGuard fourth = Guard();
   EXPECT_EQ(After(fourth, kSecond), Verdict::kStop);

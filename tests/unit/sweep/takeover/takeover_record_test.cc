@@ -23,6 +23,7 @@ TEST(TakeoverRecord, ComesBackFromItsRows) {
   record.protect_bits = {0, 3};
   record.accepted = {"0123456789abcdef"};
   record.outvoted = 1'800'000'000'000;
+  record.routing = 0xFFFF'0000'0000'0001;
   const auto loaded = LoadTakeover(RowsOf(record));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(*loaded, record);
@@ -40,6 +41,8 @@ TEST(TakeoverRecord, WithoutRowsThereWasNoMastership) {
 TEST(TakeoverRecord, DamagedRowsAreNamed) {
   const auto loaded = LoadTakeover({{{"takeover", "lmcs"}, "0x1 seven"}});
   EXPECT_EQ(loaded.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(LoadTakeover({{{"takeover", "routing"}, "rail"}}).status().code(),
+            absl::StatusCode::kDataLoss);
 }
 
 TEST(TakeoverRecord, KeepsTheNewest) {

@@ -192,6 +192,40 @@ TEST_F(LftWriterTest, AnOrderIsNeededAsSoonAsOneTableThatDiffersWasRead) {
 
 // ---- writing in order
 
+TEST_F(LftWriterTest, AnotherPlanMayComeBeforeTheOrder) {
+  ReadBoth();
+  Start();
+  writer_->ListWrites();
+  ASSERT_EQ(writer_->phase(), Phase::kNeedOrder);
+  for (size_t at : {0, 1}) Lft(at).Confirm(0, Planned(at).port);
+  writer_->ListAgain();
+  EXPECT_EQ(writer_->phase(), Phase::kUnlisted);
+  writer_->ListWrites();
+  EXPECT_EQ(writer_->phase(), Phase::kWriting) << "the tables are those of this one";
+  writer_->ListAgain();
+  EXPECT_EQ(writer_->phase(), Phase::kWriting);
+}
+
+TEST_F(LftWriterTest, NamesItsBlocksBeforeItHasTheOrderAndAgainWhereThatHasMore) {
+  ReadBoth();
+  Lft(1).Confirm(0, Planned(1).port);
+  Start();
+  EXPECT_EQ(writer_->listed(), nullptr);
+  writer_->ListWrites();
+  ASSERT_EQ(writer_->phase(), Phase::kNeedOrder);
+  const TableBlock first{fabric_.switches[0], 0}, second{fabric_.switches[1], 0};
+  const auto listed = writer_->listed();
+  ASSERT_NE(listed, nullptr);
+  EXPECT_THAT(*listed, ElementsAre(first));
+  routing::PushPlan push;
+  push.writes = {Write(0, 0), Write(0, 1)};
+  writer_->SetOrder(push);
+  EXPECT_EQ(writer_->listed(), listed);
+  push.writes = {Write(1, 0), Write(0, 1)};  // Some are withdrawn first at another switch.
+  writer_->SetOrder(push);
+  EXPECT_THAT(*writer_->listed(), ElementsAre(first, second));
+}
+
 TEST_F(LftWriterTest, WritesInTheOrderThatItIsGiven) {
   ReadBoth();
   StartWrites({Write(1, 0), Write(0, 1)});
