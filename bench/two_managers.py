@@ -113,8 +113,10 @@ class Fabricd(Manager):
 
     @staticmethod
     def is_beside(sm):
-        """Whether `get sm` is that of one that waits beside the master, and has read the fabric."""
-        return sm.get("mode") == "standby" and sm["sweeps_done"] > 0
+        """Whether `get sm` is that of one that waits beside the master, and has read the fabric:
+        one whose port has no link sweeps itself alone."""
+        return sm.get("mode") == "standby" and sm["sweeps_done"] > 0 and sm["switches"] > 0 and \
+            sm["phase"] in ("IDLE", "STANDBY")
 
     def wait_up(self):
         self.wait_sm(self.is_up, "up")

@@ -321,7 +321,7 @@ void Visit(A& a, sweep::SwitchTables& tables) {
 template <typename A>
 void Visit(A& a, sweep::TakeoverRecord& record) {
   a(record.sm_ports, record.prefixes, record.lmcs, record.protect_bits, record.accepted,
-    record.outvoted);
+    record.outvoted, record.routing);
 }
 
 template <typename T>

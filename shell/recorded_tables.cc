@@ -16,7 +16,7 @@ namespace fabricd::shell {
 namespace {
 
 constexpr char kTable[] = "switch_tables";
-constexpr std::string_view kDigests = "digests/", kChange = "change/";
+constexpr std::string_view kDigests = "digests/", kChanges = "changes/";
 constexpr std::string_view kNothing = "-";
 
 // Calls each(part) until it returns false. Returns whether it never did.
@@ -82,19 +82,22 @@ bool ReadSwitch(std::string_view line, TableChange& change) {
           ForEachPart(parts[2], ',', [&](auto part) { return ReadEntry(part, own); }));
 }
 
-bool ReadChange(std::string_view text, RecordedTables& record) {
-  const size_t end = std::min(text.find('\n'), text.size());
-  const auto number = ParseNumber<uint64_t>(text.substr(0, end));
-  if (!number || *number == 0) return false;
-  TableChange& change = record.changes[*number];
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return ForEachPart(text, '\n', [&](auto line) { return ReadSwitch(line, change); });
+bool ReadChanges(std::string_view text, RecordedTables& record) {
+  TableChange* change = nullptr;
+  return ForEachPart(text, '\n', [&](std::string_view line) {
+    if (line.find(' ') != std::string_view::npos)
+      return change != nullptr && ReadSwitch(line, *change);
+    const auto number = ParseNumber<uint64_t>(line);
+    if (!number || *number == 0) return false;
+    change = &record.changes[*number];
+    return true;
+  });
 }
 
 bool ReadRow(std::string_view key, std::string_view text, RecordedTables& record) {
   if (key.starts_with(kDigests))
     return ForEachPart(text, '\n', [&](auto line) { return ReadDigest(line, record); });
-  if (key.starts_with(kChange)) return ReadChange(text, record);
+  if (key.starts_with(kChanges)) return ReadChanges(text, record);
   if (key != RecordedTables::BaseKey().key) return false;
   const auto base = ParseNumber<uint64_t>(text);
   record.base = base.value_or(0);
@@ -146,8 +149,8 @@ RowKey RecordedTables::DigestKey(size_t row) {
   return {kTable, fmt::format("{}{}", kDigests, row)};
 }
 RowKey RecordedTables::BaseKey() { return {kTable, "base"}; }
-RowKey RecordedTables::ChangeKey(uint64_t number) {
-  return {kTable, fmt::format("{}{}", kChange, number % kSlots)};
+RowKey RecordedTables::ChangesKey(size_t slot) {
+  return {kTable, fmt::format("{}{}", kChanges, slot)};
 }
 RowKey RecordedTables::WindowKey() { return {"tables", "window"}; }
 
@@ -158,7 +161,7 @@ RowChanges WithdrawnTables() {
     changes[{"tables", std::to_string(i)}] = std::nullopt;  // The record of an earlier release.
   }
   for (size_t i = 0; i < RecordedTables::kSlots; ++i)
-    changes[RecordedTables::ChangeKey(i)] = std::nullopt;
+    changes[RecordedTables::ChangesKey(i)] = std::nullopt;
   changes[RecordedTables::BaseKey()] = std::nullopt;
   return changes;
 }

@@ -4,11 +4,11 @@
 // and since. With it a node that has read the tables itself knows which blocks it need not read
 // again when it takes over.
 //
-// Rows of the table `switch_tables`; SLOT is NUMBER modulo kSlots:
+// Rows of the table `switch_tables`:
 //
-//   digests/N     lines "GUID DIGEST", up to kSwitchesOfRow of them
-//   base          number of the last change that the digests include
-//   change/SLOT   its number, then lines "GUID BLOCKS ENTRIES": see TableChange
+//   digests/N      lines "GUID DIGEST", up to kSwitchesOfRow of them
+//   base           number of the last change that the digests include
+//   changes/SLOT   of each change its number, then lines "GUID BLOCKS ENTRIES": see TableChange
 //
 // And `tables/window`: the learned window, in SMPs.
 #pragma once
@@ -56,7 +56,7 @@ struct RecordedTables {
   static constexpr size_t kDigestRows = 0xC000 / kSwitchesOfRow;
   static RowKey DigestKey(size_t row);
   static RowKey BaseKey();
-  static RowKey ChangeKey(uint64_t number);
+  static RowKey ChangesKey(size_t slot);
   static RowKey WindowKey();
 
   absl::flat_hash_map<Guid, uint64_t> digests;  // By NodeGUID. Empty: no record stands.

@@ -2,8 +2,8 @@
 #include "shell/table_record.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ class TableRecord::Ledger {
   RowChanges Withdraw() {
     stands_ = false;
     last_ = base_ = 0;
-    bytes_.fill(0);
+    rows_.clear();
     plan_ = nullptr;
     return WithdrawnTables();
   }
@@ -31,17 +31,15 @@ class TableRecord::Ledger {
                  const sweep::TableWrites& writes) {
     if (!stands_) return {};
     const std::string text = ChangeText(last_ + 1, ChangeTo(snapshot, *plan, writes));
-    const size_t since_base = BytesSince(base_) + text.size();
-    if (text.size() > kMostOfChange || since_base > kMostBytes ||
-        last_ + 1 - base_ >= RecordedTables::kSlots)
-      return Withdraw();
+    if (text.size() > kMostOfChange) return Withdraw();
     RowChanges changes;
-    ++last_;
-    bytes_[last_ % RecordedTables::kSlots] = text.size();
-    changes[RecordedTables::ChangeKey(last_)] = text;
-    DropOldest(changes);
+    const bool is_full = !rows_.empty() && rows_.back().text.size() + text.size() > kOfRow;
+    if (rows_.empty() || is_full) rows_.push_back({next_slot_++ % RecordedTables::kSlots, 0, {}});
+    rows_.back().text += text;
+    rows_.back().last = ++last_;
+    changes[RecordedTables::ChangesKey(rows_.back().slot)] = rows_.back().text;
     plan_ = plan;
-    return changes;
+    return DropOldest(changes) ? changes : Withdraw();
   }
 
   RowChanges Confirm(const fabric::FabricSnapshot& snapshot, const Plan& plan, uint32_t window) {
@@ -69,6 +67,12 @@ class TableRecord::Ledger {
   struct Entry {
     std::shared_ptr<const routing::Row> row;
     uint64_t digest = 0;
+  };
+
+  struct Row {
+    size_t slot = 0;
+    uint64_t last = 0;  // Number of its last change.
+    std::string text;
   };
 
   // Most rows of the next record are the same.
@@ -101,30 +105,28 @@ class TableRecord::Ledger {
     return change;
   }
 
-  size_t BytesSince(uint64_t number) const {
-    size_t sum = 0;
-    for (uint64_t each = number + 1; each <= last_; ++each)
-      sum += bytes_[each % RecordedTables::kSlots];
-    return sum;
-  }
   // Changes that the digests include are kept for nodes that have read their tables before, as far
-  // as there is room.
-  void DropOldest(RowChanges& changes) {
-    const uint64_t kept = RecordedTables::kSlots;
-    uint64_t oldest = last_ > kept ? last_ - kept : 0;
-    for (size_t sum = BytesSince(oldest); sum > kMostBytes;) {
-      size_t& bytes = bytes_[++oldest % kept];
-      sum -= std::exchange(bytes, 0);
-      changes[RecordedTables::ChangeKey(oldest)] = std::nullopt;
+  // as there is room. False: there is none for the others.
+  bool DropOldest(RowChanges& changes) {
+    size_t bytes = 0;
+    for (const Row& row : rows_) bytes += row.text.size();
+    while (rows_.size() > RecordedTables::kSlots || bytes > kMostBytes) {
+      if (rows_.front().last > base_) return false;
+      bytes -= rows_.front().text.size();
+      // Where its slot is used again the newer row is among `changes`.
+      changes.try_emplace(RecordedTables::ChangesKey(rows_.front().slot), std::nullopt);
+      rows_.pop_front();
     }
+    return true;
   }
 
   bool stands_ = false;
-  uint64_t last_ = 0;                                   // Number of the last change.
-  uint64_t base_ = 0;                                   // That the digests include.
-  Plan plan_;                                           // Of the last change, or of the digests.
-  std::array<size_t, RecordedTables::kSlots> bytes_{};  // Of each change; 0: dropped.
-  std::vector<Entry> digests_;                          // [NodeIndex]
+  uint64_t last_ = 0;     // Number of the last change.
+  uint64_t base_ = 0;     // That the digests include.
+  Plan plan_;             // Of the last change, or of the digests.
+  std::deque<Row> rows_;  // Of changes, in the order of their numbers.
+  size_t next_slot_ = 0;
+  std::vector<Entry> digests_;  // [NodeIndex]
 };
 
 // ---- on the core's thread

@@ -28,10 +28,12 @@ class TableRecord {
   // Runs a durable write on the store's thread. False: it is not run.
   using Post = std::function<bool(std::function<void(store::Store&)>)>;
   static constexpr Duration kCalm = std::chrono::seconds(1);
-  // Of the changes that are kept, as text. One that is longer than kMostOfChange withdraws the
-  // record: a row of etcd has a bound.
+  // Of the changes that are kept, as text.
   static constexpr size_t kMostBytes = size_t{2} << 20;
+  // A longer one withdraws the record: a row of etcd has a bound.
   static constexpr size_t kMostOfChange = size_t{200} << 10;
+  // Changes share a row until it is as long as this.
+  static constexpr size_t kOfRow = size_t{16} << 10;
 
   explicit TableRecord(Post post);
   ~TableRecord();

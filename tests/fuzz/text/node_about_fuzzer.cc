@@ -17,10 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fabricd::shell;
   const auto digests = LoadTables({{RecordedTables::DigestKey(0), text}});
   if (digests.ok()) FABRICD_CHECK(Vouched({}, *digests) == nullptr);
-  const auto changes = LoadTables({{RecordedTables::ChangeKey(0), text}});
+  const auto changes = LoadTables({{RecordedTables::ChangesKey(0), text}});
   if (changes.ok())
     for (const auto& [number, change] : changes->changes) {
-      const auto again = LoadTables({{RecordedTables::ChangeKey(0), ChangeText(number, change)}});
+      const auto again = LoadTables({{RecordedTables::ChangesKey(0), ChangeText(number, change)}});
       FABRICD_CHECK(again.ok() && again->changes.at(number) == change);
     }
   return 0;

@@ -7,7 +7,9 @@
 namespace fabricd::shell {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 routing::Row RowOf(size_t size, uint8_t port) {
   routing::Row row(size, routing::kNoRoute);
@@ -34,14 +36,15 @@ TEST(LoadTables, DamagedRowsAreRefused) {
     return code(RecordedTables::DigestKey(0), text);
   };
   const auto change = [&](const std::string& text) {
-    return code(RecordedTables::ChangeKey(1), text);
+    return code(RecordedTables::ChangesKey(1), text);
   };
   EXPECT_EQ(digest("0x01 02\n"), absl::StatusCode::kOk);
   EXPECT_EQ(change("1\n0x01 0,1f 4c:3:12,7e:ff:2\n0x02 - -\n"), absl::StatusCode::kOk);
   for (const char* text : {"0x01\n", "0x01 xyz\n", "0x01 02 03\n"})
     EXPECT_EQ(digest(text), absl::StatusCode::kDataLoss) << text;
-  for (const char* text : {"", "0\n", "x\n", "1\n0x01 0\n", "1\n0x01 fff -\n", "1\n0x01 x -\n",
-                           "1\n0x01 0 4c:3\n", "1\n0x01 0 4c:3:100\n", "1\nx 0 -\n"})
+  for (const char* text :
+       {"0x01 0 -\n1\n", "0\n", "x\n", "1\n0x01 0\n", "1\n0x01 fff -\n", "1\n0x01 x -\n",
+        "1\n0x01 0 4c:3\n", "1\n0x01 0 4c:3:100\n", "1\nx 0 -\n"})
     EXPECT_EQ(change(text), absl::StatusCode::kDataLoss) << text;
   EXPECT_EQ(code(RecordedTables::WindowKey(), "many"), absl::StatusCode::kDataLoss);
   EXPECT_EQ(code(RecordedTables::BaseKey(), "first"), absl::StatusCode::kDataLoss);
@@ -56,9 +59,13 @@ TEST(LoadTables, AChangeIsReadAsItWasWritten) {
   change.switches[Guid(0x2c90300a1b2c3)] = {{0, 31, 767}, {{76, 3, 18}, {0xBFFF, 255, 2}}};
   change.switches[Guid(2)] = {{5}, {}};
   change.switches[Guid(3)] = {{}, {{64, 1, 255}}};
-  const auto record = LoadTables({{RecordedTables::ChangeKey(70), ChangeText(70, change)}});
+  const auto record = LoadTables({{RecordedTables::ChangesKey(70), ChangeText(70, change)}});
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->changes.at(70), change);
+  const std::string both = ChangeText(70, change) + ChangeText(71, {});
+  const auto two = LoadTables({{RecordedTables::ChangesKey(0), both}});
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_THAT(two->changes, ElementsAre(Pair(70, change), Pair(71, TableChange())));
 }
 
 class VouchedTest : public testing::Test {

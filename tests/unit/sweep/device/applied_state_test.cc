@@ -88,6 +88,20 @@ TEST_F(AppliedStateTest, VouchedTablesAreAppliedOnceAndOnlyWhereThePredecessorIs
   EXPECT_TRUE(state_.IsUntouched(fabric_.switches[1])) << "nobody vouches for it";
 }
 
+TEST_F(AppliedStateTest, UnreadBlocksOfVouchedTablesAreNotKnown) {
+  const auto snapshot = fabric_.builder.Build();
+  const Guid guid = snapshot->node(switch_)->guid();
+  auto tables = std::make_shared<SwitchTables>();
+  tables->rows.emplace(guid, routing::Row(256, 3));
+  tables->unread[guid] = {1, 3, 9};
+  state_.SetVouched(tables);
+  state_.TakeVouched(/*continues=*/true, *snapshot);
+  const AppliedLft& lft = state_.Lft(switch_);
+  EXPECT_FALSE(lft.IsUntouched());
+  EXPECT_THAT(lft.Differences(4, routing::Row(256, 3)), ElementsAre(1, 3));
+  EXPECT_FALSE(lft.KnowsAll());
+}
+
 TEST_F(AppliedStateTest, TablesCountAsReadWhereEachBlockInUseIsKnown) {
   wire::SwitchInfo info;
   info.linear_fdb_top = 100;
