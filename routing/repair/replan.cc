@@ -226,16 +226,29 @@ ReplanResult ReplanAsWanted(const ReplanInput& input) {
   return result;
 }
 
-// Switches that do not respond, whose table the plan would change.
+bool IsRow(const Row& row, const std::shared_ptr<const Row>& other) {
+  if (!other) return false;
+  Row same_size = row;
+  same_size.Resize(other->size(), kNoRoute);
+  return same_size == *other;
+}
+
+// Switches that do not respond, whose table the plan would change. An adopted plan may have been
+// repaired, so the plan is compared with what they hold.
 std::vector<NodeIndex> UnwritableChanges(const ReplanInput& input, const ReplanResult& result) {
   std::vector<NodeIndex> switches;
-  if (!input.before || !result.after || result.after == input.before) return switches;
+  if (!input.before || !result.after) return switches;
+  if (result.after == input.before && !result.adopted) return switches;
   const RoutingPlan &before = *input.before->plan, &after = *result.after->plan;
   input.snapshot.ForEachNode([&](const fabric::Node& node) {
     if (!node.IsSwitch() || !node.unresponsive || !after.HasRow(node.index)) return;
     const size_t row = node.index.value();
-    const bool same = before.HasRow(node.index) && (before.rows[row] == after.rows[row] ||
-                                                    *before.rows[row] == *after.rows[row]);
+    bool same = false;
+    if (result.adopted)
+      same = row < input.applied->rows.size() && IsRow(input.applied->rows[row], after.rows[row]);
+    else
+      same = before.HasRow(node.index) &&
+             (before.rows[row] == after.rows[row] || *before.rows[row] == *after.rows[row]);
     if (!same) switches.push_back(node.index);
   });
   return switches;
@@ -249,6 +262,7 @@ std::vector<NodeIndex> UnwritableChanges(const ReplanInput& input, const ReplanR
 ReplanResult Replan(const ReplanInput& wanted) {
   const ReplanInput input = WithHeldPlan(wanted);
   ReplanResult result = ReplanAsWanted(input);
+  if (!wanted.before) result.adopted = input.before;
   const std::vector<NodeIndex> unwritable = UnwritableChanges(input, result);
   if (unwritable.empty()) return result;
   fabric::Intent intent = input.intent;
@@ -259,6 +273,7 @@ ReplanResult Replan(const ReplanInput& wanted) {
       ReplanAsWanted({input.snapshot, input.lids, intent, input.options, input.before, input.goal,
                       input.applied, input.wants_push, input.trees});
   if (!around.after) return result;
+  around.adopted = std::move(result.adopted);
   around.needed_links = std::move(result.needed_links);
   around.needed_switches = std::move(result.needed_switches);
   return around;

@@ -57,6 +57,8 @@ struct ReplanResult {
   // pointer. Made for the usable fabric (usable.h): closed switches have no table in it.
   std::shared_ptr<const RouteState> after;
   std::vector<ChainStep> steps;  // Empty: the chain was not asked.
+  // The predecessor's tables as the plan before (ReplanInput::ideal). Null: none were adopted.
+  std::shared_ptr<const RouteState> adopted = nullptr;
   // What `after` is; kUrgent only where pairs are pending.
   ReplanGoal reached = ReplanGoal::kIdeal;
   std::string put_off;  // Why kIdealIfHitless reached kWhole; empty: it did not.

@@ -13,6 +13,9 @@
 namespace fabricd::routing {
 namespace {
 
+// More are served sooner by another plan.
+constexpr size_t kMostUnserved = 1'000'000;
+
 bool PairLess(const ExemptPair& a, const ExemptPair& b) {
   return std::tie(a.source_switch, a.destination) < std::tie(b.source_switch, b.destination);
 }
@@ -88,6 +91,7 @@ std::vector<ExemptPair> UnservedPairs(const LinkMap& links, const RoutingPlan& p
 std::optional<RouteState> RepairUnproved(const ReplanInput& input, const UsableFabric& usable,
                                          const LinkMap& links, RoutingPlan plan) {
   plan.pending = UnservedPairs(links, plan);
+  if (plan.pending.size() > kMostUnserved) return std::nullopt;
   const AppliedTables tables = TablesOf(plan);
   RepairOptions options = RepairOptionsFor(input, usable);
   options.applied = &tables;

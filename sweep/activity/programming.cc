@@ -81,7 +81,8 @@ void Programming::Start(Instant now) {
   // Switches that come back with their tables may serve pairs, which a plan has to leave alone. So
   // their tables are read first. Plans and trees that an earlier run requested do not know them,
   // and are cancelled. The same holds at a takeover for entries towards nodes that do not respond.
-  const bool may_serve = planner_.plan() || fabric::HasUnknownNeighbours(*observed_.snapshot());
+  const bool may_serve = (planner_.plan() && !planner_.MustCompare()) ||
+                         fabric::HasUnknownNeighbours(*observed_.snapshot());
   if (may_serve && ground_.devices.HasUnreadTables(*observed_.snapshot())) {
     planner_.Cancel();
     multicast_.Cancel();
@@ -143,17 +144,20 @@ void Programming::Ask(ComputePlan question) {
 
 // The tables differ from the plan. If they are a predecessor's, perhaps they are better kept.
 void Programming::AskPush(Instant now) {
-  if (!planner_.MayAdopt())
+  if (!planner_.MayAdopt()) {
+    planner_.EndAdoption();
     planner_.AskOrder(ground_.devices);
-  else if (planned_intent_ == remediation_.generation())
+  } else if (planned_intent_ == remediation_.generation()) {
     Ask(planner_.AdoptionQuestion(remediation_.intent(), ground_.devices));
-  else
+  } else {
     AskPlan(now);
+  }
 }
 
 // ---- the run
 
 bool Programming::ComesBeforeChanges(Instant now) const {
+  if (programmer_ && planner_.IsAdopting()) return true;
   const bool is_urgent =
       programmer_ && programmer_->scope().nodes && desired_.goal() == routing::ReplanGoal::kUrgent;
   if (!is_urgent) return false;
@@ -209,8 +213,8 @@ void Programming::Advance(Instant now) {
   if (programmer_->NeedsPush() && !planner_.AwaitsOrder() && !planner_.AwaitsPlan()) AskPush(now);
   view_.ShowTableWrites(programmer_->table_writes());
   AdvanceTrees();
+  if (programmer_->has_plan() && programmer_->tables_begun()) planner_.EndAdoption();
   if (!programmer_->tables_done()) return;
-  if (programmer_->has_plan()) planner_.EndAdoption();
   journal_.EndReroute(*programmer_, /*superseded=*/false, now);
 }
 

@@ -54,14 +54,14 @@ ComputePlan Planner::MakeQuestion(std::shared_ptr<const fabric::FabricSnapshot> 
 }
 
 void Planner::OnBecameMaster(bool of_predecessor) {
+  DropAdoption();
   const bool adopts = of_predecessor && !plan() && !IsBroken(Breakage::kTablesNotAdopted);
   adoption_ = adopts ? Adoption::kWanted : Adoption::kNone;
 }
 
-// Where no ideal plan but the newest is wanted, the tables of a predecessor do not count.
+// Without a quiet time only the ideal plan is wanted.
 bool Planner::MayAdopt() const {
-  return adoption_ != Adoption::kNone && plan() && follows_options() &&
-         quiet_time() != Duration::zero();
+  return adoption_ != Adoption::kNone && plan() && quiet_time() != Duration::zero();
 }
 
 ComputePlan Planner::AdoptionQuestion(fabric::Intent intent, const DeviceTable& devices) {
@@ -94,6 +94,8 @@ void Planner::OnPlan(PlanReady ready, const fabric::FabricSnapshot& snapshot, Pr
                      Instant now) {
   routing::ReplanResult& result = ready.result;
   if (adoption_ == Adoption::kAsked) EndAdoption();
+  // OrderTables must check the writes as Replan has.
+  if (result.adopted) before_ = result.adopted->plan;
   if (IsBroken(Breakage::kHoleInPlan)) CorruptRoutes(result.after, CorruptWithHole);
   if (IsBroken(Breakage::kHoleInLaterPlan) && routes_) CorruptRoutes(result.after, CorruptWithHole);
   if (IsBroken(Breakage::kCircleInPlan))

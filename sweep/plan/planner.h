@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "routing/repair/replan.h"
@@ -42,8 +43,12 @@ class Planner {
   // The last question once more, with the tables. REQUIRES: MayAdopt(). All tables have been read,
   // and `intent` is that of the last question.
   ComputePlan AdoptionQuestion(fabric::Intent intent, const DeviceTable& devices);
-  // The tables are those of the plan.
+  // The plan is being written, or the tables are already those of it.
   void EndAdoption() { adoption_ = Adoption::kNone; }
+  // AdoptionQuestion() is being answered.
+  bool IsAdopting() const { return adoption_ == Adoption::kAsked && AwaitsPlan(); }
+  // A plan that is not desired yet: it is only to be compared with the tables.
+  bool MustCompare() const { return adoption_ != Adoption::kNone; }
   void Cancel() { questions_.Drop<ComputePlan>(), questions_.Drop<OrderTables>(); }
   // The last plan was only computed to be shown: it is not desired.
   void Forget();
@@ -78,15 +83,26 @@ class Planner {
   void NoteArrivals(Instant now) { last_arrival_ = now; }
   // The options have changed: computes the ideal plan now, even if paths are interrupted for a
   // moment.
-  void ReoptimiseNow(Instant now) { ideal_at_ = now, has_new_options_ = true; }
+  void ReoptimiseNow(Instant now) {
+    DropAdoption();
+    ideal_at_ = now, has_new_options_ = true;
+  }
   // False: programming of the current observations has not begun, and LIDs may not be read or
   // durable yet.
   void AllowReoptimisation(bool allowed) { may_reoptimise_ = allowed; }
 
  private:
   static constexpr Duration kLongestArrivals = std::chrono::minutes(5);
-  // Of a predecessor's tables, by the first plan of a mastership.
+  // Whether the tables of a predecessor may become the plan before. kWanted: once the first plan is
+  // there and differs from them.
   enum class Adoption : uint8_t { kNone, kWanted, kAsked };
+  // A plan that was only to be compared was never desired.
+  void DropAdoption() {
+    if (std::exchange(adoption_, Adoption::kNone) == Adoption::kNone) return;
+    routes_ = nullptr;
+    before_ = nullptr;
+    has_answer_ = false;
+  }
 
   Instant IdealDue() const {
     if (ideal_at_ == kNever) return kNever;

@@ -81,6 +81,10 @@ class Programmer {
   std::vector<NodeIndex> ToLookAt() const { return record_.rereads().Nodes(); }
   size_t stage_total() const;
   size_t stage_position() const;
+  // LFTs are being written, or need not be.
+  bool tables_begun() const {
+    return input_.trees_only || writers_.lft().phase() >= LftWriter::Phase::kWriting;
+  }
   // All writes of LFTs were confirmed or have failed.
   bool tables_done() const {
     return input_.trees_only || writers_.lft().phase() == LftWriter::Phase::kDone;

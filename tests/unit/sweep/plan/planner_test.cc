@@ -273,8 +273,28 @@ TEST_F(AdoptionTest, NoTablesAreAdoptedWhereOnlyTheIdealPlanWillDo) {
   EXPECT_FALSE(planner_.MayAdopt());
   options_.sweep.settle_after = 10s;
   EXPECT_TRUE(planner_.MayAdopt());
+}
+
+TEST_F(AdoptionTest, NoTablesAreAdoptedOnceTheOptionsHaveChanged) {
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
   planner_.ReoptimiseNow(kBegin);
-  EXPECT_FALSE(planner_.MayAdopt()) << "other options";
+  EXPECT_EQ(planner_.plan(), nullptr) << "it was never desired";
+  Ask();
+  Give(Routes(8), ReplanGoal::kIdeal);
+  EXPECT_FALSE(planner_.MayAdopt());
+}
+
+TEST_F(AdoptionTest, TheOrderFollowsTheAdoptedPlan) {
+  Ask();
+  Give(Routes(7), ReplanGoal::kIdeal);
+  AskForAdoption();
+  const auto held = Routes(8);
+  PlanReady ready{{Routes(9)}};
+  ready.result.adopted = held;
+  planner_.OnPlan(std::move(ready), *snapshot_, problems_, kBegin);
+  planner_.AskOrder(devices_);
+  EXPECT_EQ(std::get<OrderTables>(asked_.back().what).before, held->plan);
 }
 
 TEST_F(AdoptionTest, AnotherManagersTablesAreNotAdopted) {
@@ -284,6 +304,7 @@ TEST_F(AdoptionTest, AnotherManagersTablesAreNotAdopted) {
   EXPECT_FALSE(planner_.MayAdopt());
   planner_.OnBecameMaster(/*of_predecessor=*/true);
   EXPECT_FALSE(planner_.MayAdopt()) << "there is a plan before";
+  EXPECT_NE(planner_.plan(), nullptr);
 }
 
 TEST_F(PlannerTest, WithoutAPlanTheOldOneStaysAndAProblemStands) {
