@@ -153,6 +153,7 @@ RowKey RecordedTables::ChangesKey(size_t slot) {
   return {kTable, fmt::format("{}{}", kChanges, slot)};
 }
 RowKey RecordedTables::WindowKey() { return {"tables", "window"}; }
+RowKey RecordedTables::MarkKey() { return {"tables", "0"}; }
 
 RowChanges WithdrawnTables() {
   RowChanges changes;
@@ -189,6 +190,8 @@ absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows) {
     if (key == RecordedTables::WindowKey()) {
       record.window = ParseNumber<uint32_t>(text);
       is_good = record.window.has_value();
+    } else if (key == RecordedTables::MarkKey()) {
+      record.is_marked = text.empty();
     } else if (key.table == kTable) {
       is_good = ReadRow(key.key, text, record);
     }
@@ -201,7 +204,7 @@ absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows) {
 // ---- what it confirms
 
 bool RecordedTables::IsComplete() const {
-  if (digests.empty()) return false;
+  if (!is_marked || digests.empty()) return false;
   uint64_t next = base;
   for (auto at = changes.upper_bound(base); at != changes.end(); ++at)
     if (at->first != ++next) return false;

@@ -10,7 +10,8 @@
 //   base           number of the last change that the digests include
 //   changes/SLOT   of each change its number, then lines "GUID BLOCKS ENTRIES": see TableChange
 //
-// And `tables/window`: the learned window, in SMPs.
+// And `tables/window`: the learned window, in SMPs; and `tables/0`, empty: a release that knows
+// only the table `tables` overwrites or deletes it as master, and then the rest is old.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ namespace fabricd::shell {
 // Of the entries up to the last route.
 uint64_t DigestOf(const routing::Row& row);
 
-// What one run of the master has written, or would have written had it not been superseded.
+// What one run of the master writes. It may be superseded before it has written all of it.
 struct TableChange {
   struct Entry {
     uint16_t lid = 0;
@@ -58,10 +59,12 @@ struct RecordedTables {
   static RowKey BaseKey();
   static RowKey ChangesKey(size_t slot);
   static RowKey WindowKey();
+  static RowKey MarkKey();
 
   absl::flat_hash_map<Guid, uint64_t> digests;  // By NodeGUID. Empty: no record stands.
   uint64_t base = 0;
   std::map<uint64_t, TableChange> changes;  // By number, from 1.
+  bool is_marked = false;                   // `tables/0` is there, and empty.
   std::optional<uint32_t> window;           // SMPs that the fabric bears at once.
 
   // All that was written since the digests were made is among the changes.
@@ -69,7 +72,7 @@ struct RecordedTables {
 };
 
 std::string ChangeText(uint64_t number, const TableChange& change);
-// All of these. Used to write them, and to withdraw the record.
+// Removes all of these.
 RowChanges WithdrawnTables();
 
 // DATA_LOSS: they are not what TableRecord writes. Rows of other parts are ignored.

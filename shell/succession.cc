@@ -68,7 +68,7 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
     successor_.contends = Contends::kWithUnresponsiveOwner;
   else if (!has_managed_)
     successor_ = succession_;
-  successor_.trusts_record |= shared.has_owner_kept_epoch();
+  successor_.trusts_record = shared.has_owner_kept_epoch();
   successor_.yields = false;
   return shared.why_reopen();
 }

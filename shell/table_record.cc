@@ -29,17 +29,8 @@ class TableRecord::Ledger {
 
   RowChanges Add(const fabric::FabricSnapshot& snapshot, const Plan& plan,
                  const sweep::TableWrites& writes) {
-    if (!stands_) return {};
-    const std::string text = ChangeText(last_ + 1, ChangeTo(snapshot, *plan, writes));
-    if (text.size() > kMostOfChange) return Withdraw();
     RowChanges changes;
-    const bool is_full = !rows_.empty() && rows_.back().text.size() + text.size() > kOfRow;
-    if (rows_.empty() || is_full) rows_.push_back({next_slot_++ % RecordedTables::kSlots, 0, {}});
-    rows_.back().text += text;
-    rows_.back().last = ++last_;
-    changes[RecordedTables::ChangesKey(rows_.back().slot)] = rows_.back().text;
-    plan_ = plan;
-    return DropOldest(changes) ? changes : Withdraw();
+    return !stands_ || Append(snapshot, plan, writes, changes) ? changes : Withdraw();
   }
 
   RowChanges Confirm(const fabric::FabricSnapshot& snapshot, const Plan& plan, uint32_t window) {
@@ -52,7 +43,10 @@ class TableRecord::Ledger {
                                   Digest(node.index, plan->rows[node.index.value()]));
     });
     RowChanges changes;
+    // A run that was superseded may have named another plan than this.
+    if (stands_ && plan_ != plan && !Append(snapshot, plan, {}, changes)) changes = Withdraw();
     changes[RecordedTables::WindowKey()] = std::to_string(window);
+    changes[RecordedTables::MarkKey()] = "";
     for (size_t i = 0; i < RecordedTables::kDigestRows; ++i)
       changes[RecordedTables::DigestKey(i)] =
           i < texts.size() ? std::optional(std::move(texts[i])) : std::nullopt;
@@ -83,14 +77,30 @@ class TableRecord::Ledger {
     return entry.digest;
   }
 
-  TableChange ChangeTo(const fabric::FabricSnapshot& snapshot, const routing::RoutingPlan& plan,
-                       const sweep::TableWrites& writes) const {
+  // Adds what leads from the last plan to this one. False: it is too much.
+  bool Append(const fabric::FabricSnapshot& snapshot, const Plan& plan,
+              const sweep::TableWrites& writes, RowChanges& changes) {
+    const routing::PlanDiff diff = routing::DiffPlans(*plan_, *plan);
+    if (diff.entries + writes.size() > kMostOfChange) return false;  // It would be much text.
+    const std::string text = ChangeText(last_ + 1, ChangeBy(snapshot, *plan, diff, writes));
+    if (text.size() > kMostOfChange) return false;
+    const bool is_full = !rows_.empty() && rows_.back().text.size() + text.size() > kMostOfRow;
+    if (rows_.empty() || is_full) rows_.push_back({next_slot_++ % RecordedTables::kSlots, 0, {}});
+    rows_.back().text += text;
+    rows_.back().last = ++last_;
+    changes[RecordedTables::ChangesKey(rows_.back().slot)] = rows_.back().text;
+    plan_ = plan;
+    return DropOldest(changes);
+  }
+
+  TableChange ChangeBy(const fabric::FabricSnapshot& snapshot, const routing::RoutingPlan& plan,
+                       const routing::PlanDiff& diff, const sweep::TableWrites& writes) const {
     TableChange change;
     for (const auto& [index, block] : writes)
       if (const fabric::Node* node = snapshot.node(index))
         change.switches[node->guid()].blocks.push_back(block);
     for (auto& [guid, own] : change.switches) SortUnique(own.blocks);
-    for (const routing::ChangedBlock& block : routing::DiffPlans(*plan_, plan).blocks) {
+    for (const routing::ChangedBlock& block : diff.blocks) {
       const fabric::Node* node = snapshot.node(block.node);
       if (node == nullptr) continue;
       auto& entries = change.switches[node->guid()].entries;
@@ -134,14 +144,14 @@ class TableRecord::Ledger {
 TableRecord::TableRecord(Post post) : post_(std::move(post)), ledger_(std::make_shared<Ledger>()) {}
 TableRecord::~TableRecord() = default;
 
-void TableRecord::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
-  if (!Begin(*view)) return;
+void TableRecord::OnView(const std::shared_ptr<const sweep::FabricView>& view, bool owns) {
+  if (!Begin(*view, owns)) return;
   NoteWrites(*view);
 }
 
-void TableRecord::OnTurn(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window,
-                         Instant now) {
-  if (!Begin(*view)) return;
+void TableRecord::OnTurn(const std::shared_ptr<const sweep::FabricView>& view, bool owns,
+                         uint32_t window, Instant now) {
+  if (!Begin(*view, owns)) return;
   const bool is_calm = view->sm.Manages() && view->subnet_up && view->plan_stands &&
                        view->phase == sweep::Phase::kIdle && view->plan != nullptr;
   if (!is_calm) {
@@ -161,14 +171,14 @@ void TableRecord::OnTurn(const std::shared_ptr<const sweep::FabricView>& view, u
   state_ = State::kStands;
 }
 
-bool TableRecord::Begin(const sweep::FabricView& view) {
-  // What it would write now is not written to any switch; and whoever claims the state meanwhile
-  // would find it changed.
-  if (!view.HasLink()) return false;
-  if (view.sm.state != wire::SmState::kMaster) {
+bool TableRecord::Begin(const sweep::FabricView& view, bool owns) {
+  if (!owns) {
     state_ = State::kUnknown;  // Another one may write the record.
     return false;
   }
+  // What it would write now is not written to any switch; and whoever claims the state meanwhile
+  // would find it changed.
+  if (!view.HasLink()) return false;
   if (has_failed_->exchange(false)) state_ = State::kUnknown;
   if (state_ != State::kUnknown) return true;
   recorded_ = calm_plan_ = nullptr;
@@ -181,7 +191,8 @@ void TableRecord::NoteWrites(const sweep::FabricView& view) {
   if (noted_ == view.table_writes) return;
   noted_ = view.table_writes;
   recorded_ = calm_plan_ = nullptr;
-  if (state_ == State::kWithdrawn || noted_ == nullptr || view.plan == nullptr) return;
+  if (view.plan == nullptr) state_ = State::kUnknown;  // It is withdrawn.
+  if (state_ != State::kStands) return;
   Write([snapshot = view.snapshot, plan = view.plan, writes = noted_](Ledger& ledger) {
     return ledger.Add(*snapshot, plan, *writes);
   });

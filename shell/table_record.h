@@ -3,7 +3,10 @@
 //
 //   a second after the subnet is up and idle   digests of all tables
 //   it is known which blocks will be written   the change
-//   another mastership, or too many changes    all is withdrawn, until the next digests
+//   another epoch, or too many changes         all is withdrawn, until the next digests
+//
+// Whoever takes the epoch withdraws, also one that is not master: the owner before may have lost
+// it, and go on as master without etcd.
 //
 // All is written beside the work of the core, which never waits for it. So a master leaves a record
 // that is too old for the switches of a change where it dies in the milliseconds between its first
@@ -28,32 +31,34 @@ class TableRecord {
   // Runs a durable write on the store's thread. False: it is not run.
   using Post = std::function<bool(std::function<void(store::Store&)>)>;
   static constexpr Duration kCalm = std::chrono::seconds(1);
-  // Of the changes that are kept, as text.
+  // The text of the changes that are kept, all together.
   static constexpr size_t kMostBytes = size_t{2} << 20;
-  // A longer one withdraws the record: a row of etcd has a bound.
+  // The text of one change. A longer one withdraws the record: a row of etcd has a bound.
   static constexpr size_t kMostOfChange = size_t{200} << 10;
-  // Changes share a row until it is as long as this.
-  static constexpr size_t kOfRow = size_t{16} << 10;
+  // Changes share a row until its text is as long as this.
+  static constexpr size_t kMostOfRow = kMostBytes / RecordedTables::kSlots;
 
   explicit TableRecord(Post post);
   ~TableRecord();
 
-  // The core's thread. Call for each view that is published, in order.
-  void OnView(const std::shared_ptr<const sweep::FabricView>& view);
+  // The core's thread. `owns`: this process has the epoch.
+  // Call for each view that is published, in order.
+  void OnView(const std::shared_ptr<const sweep::FabricView>& view, bool owns);
   // Call after each of the core's turns. `window`: in SMPs.
-  void OnTurn(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window, Instant now);
+  void OnTurn(const std::shared_ptr<const sweep::FabricView>& view, bool owns, uint32_t window,
+              Instant now);
 
  private:
   enum class State : uint8_t {
-    kUnknown,    // What the store has is of another mastership, or a write has failed.
+    kUnknown,    // What the store has is of another epoch, or a write has failed.
     kWithdrawn,  // There is no record.
     kStands,     // Unless the ledger has withdrawn it.
   };
   using Plan = std::shared_ptr<const routing::RoutingPlan>;
   class Ledger;  // Makes the rows, on the store's thread.
 
-  // Returns whether it is master, and the store's state is known.
-  bool Begin(const sweep::FabricView& view);
+  // Returns whether the record is this process's, and what the store has of it is known.
+  bool Begin(const sweep::FabricView& view, bool owns);
   void NoteWrites(const sweep::FabricView& view);
   // Posts ledger->make(). What cannot be posted makes the state unknown.
   bool Write(std::function<RowChanges(Ledger&)> make);

@@ -99,7 +99,7 @@ class Access {
   //                       NOT_MASTER: it waits beside the master, whose API is at the metadatum
   //                       `master_endpoint`, where that is known, and unless an SM is master that
   //                       does not share the state
-  //   kUnavailable        NO_LINK: what it stored now the node that takes over would miss
+  //   kUnavailable        NO_LINK: a change now would make the node that takes over start twice
   // `begun`: of the caller's calls under way one is this one.
   absl::Status Admit(const Caller& caller, std::string_view method, bool begun = false);
   // One more call of the caller is under way, until what is returned is gone.

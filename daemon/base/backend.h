@@ -130,7 +130,8 @@ class Backend {
   virtual absl::Status store_writable() const { return absl::OkStatus(); }
   // The node that manages while this one waits for the shared state; nullopt: it does not wait.
   virtual std::optional<OtherMaster> other_master() const { return std::nullopt; }
-  // True: it has the shared state, its own port has no link, and so another node is to take over.
+  // True: it owns the shared state, its own port has no link, and another node is there to take
+  // over.
   virtual bool is_cut_off() const { return false; }
   // The nodes that share the durable state, this one too. Empty: it is of this node alone.
   virtual std::vector<SharingNode> sharing_nodes() const { return {}; }

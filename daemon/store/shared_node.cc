@@ -51,7 +51,7 @@ std::string SharedNode::WhyAgain(const sweep::FabricView& view,
 
 void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window,
                         Instant now) {
-  if (shared_ != nullptr) tables_.OnTurn(view, window, now);
+  if (shared_ != nullptr) tables_.OnTurn(view, shared_->epoch() != 0, window, now);
 }
 
 // ---- other nodes
@@ -59,7 +59,7 @@ void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, ui
 void SharedNode::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   if (shared_ == nullptr) return;
   TellOthers(view->sm);
-  tables_.OnView(view);
+  tables_.OnView(view, shared_->epoch() != 0);
 }
 
 void SharedNode::TellOthers(const sweep::SmStatus& sm) {

@@ -65,6 +65,8 @@ class SharedNode {
   bool waits() const { return shared_ != nullptr && shared_->other_owner().has_value(); }
   // Where it waits.
   std::optional<OtherMaster> other_master(const sweep::SmStatus& sm) const;
+  // It has the epoch, and another node is there to take it.
+  bool has_others() const { return epoch() != 0 && nodes().size() > 1; }
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
 
  private:

@@ -91,7 +91,7 @@ class ManagementNode::Life final : public shell::Network,
                    Instant) override {
     if (!view || core_thread_->is_killed()) return;
     node_.view_ = std::move(view);
-    tables_.OnView(node_.view_);
+    tables_.OnView(node_.view_, shared_->epoch() != 0);
     shared_->SetStatement({node_.view_->sm.state == wire::SmState::kMaster, ""});
     if (node_.on_view) node_.on_view(*node_.view_);
   }
@@ -173,7 +173,7 @@ void ManagementNode::Life::Manage() {
       node_.Tell("starts again: " + why);
       break;
     }
-    tables_.OnTurn(node_.view_, core_->statistics().window, world_.now());
+    tables_.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window, world_.now());
     Turn();
   }
   *is_over_ = true;

@@ -29,6 +29,8 @@ class ManagementNode {
   ~ManagementNode();
 
   // ---- the machine
+  // Of the processes that start from now on.
+  void EnableAudit() { options_.audit.enabled = true; }
   void Start();
   void Kill();
   // As SIGSTOP, and SIGCONT at `until`. Its clocks go on.
@@ -79,7 +81,7 @@ class ManagementNode {
   SharedWorld& world_;
   const size_t number_;
   const PortRef host_;
-  const sweep::CoreOptions options_;
+  sweep::CoreOptions options_;
   Rng rng_;
   VirtualThreads::Thread* thread_ = nullptr;  // Of the core, in the present process.
   std::shared_ptr<Life> life_;                // Null: nothing is open.

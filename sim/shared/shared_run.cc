@@ -192,6 +192,7 @@ void SharedRun::AddNodes() {
       host = places_.TakeSomeHost(rng_);
     sweep::CoreOptions options;
     options.sm.priority = static_cast<uint8_t>(rng_.Below(3));
+    options.audit.enabled = false;  // It would repair what a wrong record of tables leaves.
     auto node = std::make_unique<ManagementNode>(world_, i, host, std::move(options), rng_.Next());
     ManagementNode* const raw = node.get();
     raw->on_start = [this, host] { watch_.OnRestart(host); };
@@ -303,6 +304,14 @@ void SharedRun::DrawEtcd() {
       Tell("etcd has no leader");
       world_.store.etcd.LoseLeader(end);
     });
+  // Where a master may be kept from etcd while it changes tables, and then dies, its record is too
+  // old: docs/HA.md, "Tables are not read again".
+  const std::set<std::string> keep_from_etcd = {"latency",   "replies lost", "partitions",
+                                                "slow disk", "full",         "elections"};
+  const auto& faults = result_.faults;
+  if (std::any_of(faults.begin(), faults.end(),
+                  [&](const std::string& fault) { return keep_from_etcd.contains(fault); }))
+    for (const auto& node : nodes_) node->EnableAudit();
 }
 
 void SharedRun::LoseLink(PortRef port, Instant end) {

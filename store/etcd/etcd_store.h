@@ -73,9 +73,8 @@ class SharedStore : public Store {
   virtual bool contends() const { return false; }
   // Claim() was granted without the epoch, beside an owner that is master elsewhere. Any thread.
   virtual bool is_beside_master() const { return false; }
-  // The owner before could write to the end: where this process waits, it has given its epoch back;
-  // else a Claim() has taken the epoch from it, which came to nothing because it had written
-  // meanwhile. Any thread.
+  // Where this process waits: the owner has given its epoch back. Otherwise: Claim() took the epoch
+  // from an owner that had written since this process read the state. Any thread.
   virtual bool has_owner_kept_epoch() const { return false; }
   // Where this process waits: how often all was read again, because the owner has written. Any
   // thread.

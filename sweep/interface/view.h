@@ -136,15 +136,15 @@ struct FabricView {
   SharedTakeoverReport takeover;  // The last one.
   // What this SM has read where it only reads, for managers that share its state. Null: nothing.
   std::shared_ptr<const SwitchTables> read_tables;
-  // Blocks of LinearForwardingTables that the last run with any has to write. Another object for
-  // each run. Published while their order is computed, or else in the step that sends the first of
-  // them. Null: there was none.
+  // Blocks of LinearForwardingTables, as the last run that writes tables has listed them. Another
+  // object for each list. Published while their order is computed, or else in the step that sends
+  // the first of them. Null: there was none.
   std::shared_ptr<const TableWrites> table_writes;
 
   // False: this SM's own port has no link, so that it reaches nobody. True before the first sweep.
   bool HasLink() const {
     const fabric::Port* own = snapshot->port(sm.port);
-    return own == nullptr || own->IsUp();
+    return own == nullptr || sm.port.port == PortNum(0) || own->IsUp();  // Port 0 has no link.
   }
 };
 

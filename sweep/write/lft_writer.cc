@@ -13,6 +13,7 @@ namespace fabricd::sweep {
 
 void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
   if (stage != ProgramStage::kReadTables) return;
+  AnnounceLost();
   ground_.scope.ForEach([&](const fabric::Node& node) { ListReadsOf(node, queue); });
   // Tables are written on all switches, so the tables of a new switch that is not in the scope yet
   // are read first too.
@@ -22,6 +23,20 @@ void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
       ListReadsOf(node, queue);
   });
   queue.StripeUnique();
+}
+
+// Before the top of a switch that has lost its tables is set: from then on it looks like one that
+// has them. In a first run nobody needs to know.
+void LftWriter::AnnounceLost() {
+  if (ground_.desired.ports.first_run.is_first) return;
+  std::vector<routing::TableWrite> writes;
+  ground_.scope.ForEach([&](const fabric::Node& node) {
+    if (!node.IsSwitch() || !node.switch_info || node.switch_info->linear_fdb_top != 0) return;
+    const Lid top = PortConfig::NeededTop(node, ground_.desired.lids->top());
+    for (uint16_t block = 0; block <= top.value() / AppliedLft::kBlock; ++block)
+      writes.push_back({node.index, block, 0, 0, ~uint64_t{0}, false});
+  });
+  Announce(writes);
 }
 
 // A switch whose LinearFDBTop is 0 has lost its tables. If it names another SM as its master, that

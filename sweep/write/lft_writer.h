@@ -51,8 +51,8 @@ class LftWriter final : public QueuedWriter {
   [[nodiscard]] static bool OnLateAnswer(const LateAnswer& late);
 
   Phase phase() const { return phase_; }
-  // What is to be written, before the order is known; null: nothing. Another object where the order
-  // writes other blocks too.
+  // What is to be written: of switches without tables from the beginning, else before the order is
+  // known. Null: nothing. Another object where the order writes other blocks too.
   const std::shared_ptr<const TableWrites>& listed() const { return listed_; }
   size_t size() const { return push_.size(); }
   size_t sent() const { return push_.sent(); }
@@ -60,6 +60,7 @@ class LftWriter final : public QueuedWriter {
   size_t switches_written() const { return written_.size(); }
 
  private:
+  void AnnounceLost();
   void Announce(const std::vector<routing::TableWrite>& writes);
   void ListReadsOf(const fabric::Node& node, WorkQueue& queue);
   std::vector<routing::TableWrite> Differences() const;

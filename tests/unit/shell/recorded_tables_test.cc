@@ -72,6 +72,7 @@ class VouchedTest : public testing::Test {
  protected:
   VouchedTest() {
     read_.rows = {{Guid(1), RowOf(128, 1)}, {Guid(2), RowOf(128, 2)}, {Guid(3), RowOf(128, 3)}};
+    record_.is_marked = true;
     record_.digests = {{Guid(1), DigestOf(RowOf(128, 1))}, {Guid(2), DigestOf(RowOf(128, 9))}};
   }
 

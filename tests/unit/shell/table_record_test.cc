@@ -50,9 +50,9 @@ class TableRecordTest : public testing::Test {
   void Show(sweep::Phase phase) {
     view_.phase = phase;
     shown_ = std::make_shared<const sweep::FabricView>(view_);
-    record_.OnView(shown_);
+    record_.OnView(shown_, owns_);
   }
-  void Turn(Instant now) { record_.OnTurn(shown_, 64, now); }
+  void Turn(Instant now) { record_.OnTurn(shown_, owns_, 64, now); }
   void BeCalm() {
     Show(sweep::Phase::kIdle);
     Turn(now_);
@@ -88,7 +88,7 @@ class TableRecordTest : public testing::Test {
   std::vector<NodeIndex> switches_;
   store::MemoryStore store_;
   int writes_ = 0;
-  bool takes_ = true;
+  bool takes_ = true, owns_ = true;
   TableRecord record_{[this](const auto& job) {
     if (takes_) job(store_);
     if (takes_) ++writes_;
@@ -152,6 +152,28 @@ TEST_F(TableRecordTest, AConfirmedChangeIsNotReadAgainByAnEarlierReader) {
   EXPECT_EQ(vouched->rows.at(GuidOf(switches_[0]))[70], 8);
 }
 
+TEST_F(TableRecordTest, APlanThatWasNamedAndGivenUpIsNoPartOfIt) {
+  BeCalm();
+  const Plan before = view_.plan;
+  Write(70, 9);
+  view_.plan = before;
+  BeCalm();
+  const auto vouched = VouchedOf(before);
+  ASSERT_NE(vouched, nullptr);
+  EXPECT_EQ(vouched->rows.size(), switches_.size());
+  EXPECT_EQ(vouched->rows.at(GuidOf(switches_[0])), *before->rows[switches_[0].value()]);
+}
+
+TEST_F(TableRecordTest, AMasterOfAnEarlierReleaseMakesItOld) {
+  BeCalm();
+  ASSERT_NE(VouchedOf(view_.plan), nullptr);
+  const RowKey mark{"tables", "0"};
+  ASSERT_TRUE(store_.ChangeRows({{mark, "0x01 02\n"}}).ok());
+  EXPECT_EQ(VouchedOf(view_.plan), nullptr);
+  ASSERT_TRUE(store_.ChangeRows({{mark, std::nullopt}}).ok());
+  EXPECT_EQ(VouchedOf(view_.plan), nullptr);
+}
+
 TEST_F(TableRecordTest, TooManyChangesWithoutCalmWithdrawIt) {
   BeCalm();
   const Plan before = view_.plan;
@@ -173,7 +195,7 @@ TEST_F(TableRecordTest, ChangesOfLongAgoMakeRoom) {
     BeCalm();
     rows = std::max(rows, store_.LoadRows()->size());
   }
-  EXPECT_LE(rows, RecordedTables::kSlots + 3) << "digests, their number, and the window";
+  EXPECT_LE(rows, RecordedTables::kSlots + 4) << "digests, base, mark and window";
   const auto vouched = VouchedOf(before);
   ASSERT_NE(vouched, nullptr) << "other switches";
   EXPECT_FALSE(vouched->rows.contains(GuidOf(switches_[0]))) << "it misses changes of that one";
@@ -196,7 +218,6 @@ TEST_F(TableRecordTest, AChangeOfTooManyBlocksWithdrawsIt) {
   auto writes = std::make_shared<sweep::TableWrites>();
   for (const NodeIndex index : switches_)
     for (uint16_t block = 0; block < 768; ++block) writes->push_back({index, block});
-  while (writes->size() < TableRecord::kMostOfChange) writes->push_back(writes->back());
   auto plan = std::make_shared<routing::RoutingPlan>(*view_.plan);
   for (const NodeIndex index : switches_)
     plan->rows[index.value()] = std::make_shared<const routing::Row>(TableTo(0xC000, 99));
@@ -209,19 +230,31 @@ TEST_F(TableRecordTest, AChangeOfTooManyBlocksWithdrawsIt) {
     EXPECT_LE(text.size(), TableRecord::kMostOfChange) << key.key;
 }
 
-TEST_F(TableRecordTest, OfAPredecessorIsWithdrawnByTheNextMaster) {
+TEST_F(TableRecordTest, OfAnEarlierEpochIsWithdrawnByTheNextOwnerMasterOrNot) {
   ASSERT_TRUE(store_
                   .ChangeRows({{RecordedTables::DigestKey(0), "0x01 02\n"},
                                {{"tables", "0"}, "0x01 02\n"},
                                {RecordedTables::ChangesKey(5), "5\n"}})
                   .ok());
-  view_.sm.state = wire::SmState::kDiscovering;
+  view_.sm.state = wire::SmState::kStandby;
+  owns_ = false;
   Show(sweep::Phase::kDiscovering);
   EXPECT_EQ(Recorded().digests.size(), 1u) << "it is not this SM's yet";
-  view_.sm.state = wire::SmState::kMaster;
-  Show(sweep::Phase::kRouting);
+  owns_ = true;
+  Show(sweep::Phase::kStandby);
   EXPECT_THAT(*store_.LoadRows(), IsEmpty()) << "also the one of an earlier release";
+  Show(sweep::Phase::kStandby);
   EXPECT_EQ(writes_, 1);
+}
+
+TEST_F(TableRecordTest, IsWithdrawnWhereTheEpochWasLostMeanwhile) {
+  BeCalm();
+  owns_ = false;
+  Write(70, 9);
+  EXPECT_FALSE(Recorded().digests.empty()) << "it cannot write";
+  owns_ = true;
+  Turn(now_);
+  EXPECT_THAT(Recorded().digests, IsEmpty());
 }
 
 TEST_F(TableRecordTest, AMasterWhosePortHasNoLinkWritesNothing) {

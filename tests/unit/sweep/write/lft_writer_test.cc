@@ -107,6 +107,8 @@ TEST_F(LftWriterTest, ASwitchWithoutATopHasLostItsTablesAndIsNotRead) {
   applied().SwitchKeys(SwitchPort(0, 1)).GrowTo(1);
   EditSwitch(0, [](wire::SwitchInfo& info) { info.linear_fdb_top = 0; });
   EXPECT_THAT(Listed(kRead), IsEmpty());
+  ASSERT_NE(writer_->listed(), nullptr) << "before it has a top again";
+  EXPECT_THAT(*writer_->listed(), ElementsAre(TableBlock{fabric_.switches[0], 0}));
   EXPECT_FALSE(Lft(0).WasRead());
   EXPECT_FALSE(applied().Mft(fabric_.switches[0]).Knows({0, 0}));
   EXPECT_EQ(applied().FindSwitchKeys(SwitchPort(0, 1)), nullptr);
