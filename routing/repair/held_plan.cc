@@ -38,7 +38,6 @@ class HeldPlan {
     plan_.rows.assign(target_.snapshot.node_index_end(), nullptr);
     plan_.order.clear();
     plan_.unturned_order.clear();
-    plan_.stale.clear();
     plan_.pending.clear();
     plan_.load_times_bound.reset();
     plan_.notes.clear();

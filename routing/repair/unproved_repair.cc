@@ -6,6 +6,7 @@
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "routing/proof/verifier.h"
 #include "routing/repair/repair.h"
@@ -66,8 +67,8 @@ class Walker {
   std::vector<uint32_t> path_;
 };
 
-}  // namespace
-
+// By source, then destination: the pairs that a path could serve and that no entry serves, without
+// exempt ones. Looks at each entry once.
 std::vector<ExemptPair> UnservedPairs(const LinkMap& links, const RoutingPlan& plan) {
   std::vector<ExemptPair> pairs, exempt = plan.exempt;
   std::sort(exempt.begin(), exempt.end(), PairLess);
@@ -87,6 +88,8 @@ std::vector<ExemptPair> UnservedPairs(const LinkMap& links, const RoutingPlan& p
   std::sort(pairs.begin(), pairs.end(), PairLess);
   return pairs;
 }
+
+}  // namespace
 
 std::optional<RouteState> RepairUnproved(const ReplanInput& input, const UsableFabric& usable,
                                          const LinkMap& links, RoutingPlan plan) {

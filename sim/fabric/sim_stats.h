@@ -18,6 +18,10 @@ struct SimStats {
     uint64_t refused = 0;    // Answered with a status other than 0.
   };
   std::map<wire::AttributeId, Attribute> smps;  // Those that reached a device's agent.
+  Attribute Of(wire::AttributeId attribute) const {
+    const auto found = smps.find(attribute);
+    return found == smps.end() ? Attribute() : found->second;
+  }
   // GMPs of classes 0x04 and 0x0A that reached a device's agent, by class and AttributeID.
   std::map<std::pair<uint8_t, uint16_t>, Attribute> gmps;
   uint64_t gmps_dropped = 0;     // Of those, the ones without a response.

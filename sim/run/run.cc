@@ -365,22 +365,20 @@ class Run {
   }
 
   uint64_t TableSets() const {
-    const auto& smps = simulation_.fabric().stats().smps;
-    const auto tables = smps.find(wire::AttributeId::kLinearForwardingTable);
-    return tables == smps.end() ? 0 : tables->second.sets;
+    return simulation_.fabric().stats().Of(wire::AttributeId::kLinearForwardingTable).sets;
   }
-  // One that starts again leaves the tables of a fabric that has not changed as they are. Not in a
-  // trace: one that is killed leaves traps without a response. Only
-  // where links are closed, or have flapped, its ideal plan may be another: it has not seen them in
-  // use.
+  // A manager that starts again leaves the tables of an unchanged fabric as they are. Not checked
+  // in a trace, since a killed manager leaves traps without a response; nor with holds or damped
+  // links: the ideal plan then depends on links that a new process has not seen in use, and is
+  // written where that is hitless.
   void StartAgain() {
     const Manager* master = cast_.Master();
     if (!result_.failures.empty() || !IsTableWatchFair(drawn_) || master == nullptr) return;
     if (options_.trace) return;
     const auto& damped = master->view->policy->damped;
-    const bool is_open = std::none_of(damped.begin(), damped.end(),
-                                      [](const auto& link) { return link.suppressed; });
-    if (!is_open || !master->view->policy->holds.empty()) return;
+    const bool is_damped =
+        std::any_of(damped.begin(), damped.end(), [](const auto& link) { return link.suppressed; });
+    if (is_damped || !master->view->policy->holds.empty()) return;
     for (size_t i = 0; i < simulation_.manager_count(); ++i) {
       if (&simulation_.manager(i) != master) continue;
       const uint64_t sets = TableSets();

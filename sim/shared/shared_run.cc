@@ -277,6 +277,7 @@ void SharedRun::DrawProcesses() {
 }
 
 void SharedRun::DrawEtcd() {
+  const size_t faults_before = result_.faults.size();
   const bool has_latency = Has("latency", 0.2), loses_replies = Has("replies lost", 0.2);
   for (const auto& node : nodes_) {
     if (has_latency) node->path.latency = UpTo(milliseconds(100), rng_);
@@ -306,11 +307,7 @@ void SharedRun::DrawEtcd() {
     });
   // Where a master may be kept from etcd while it changes tables, and then dies, its record is too
   // old: docs/HA.md, "Tables are not read again".
-  const std::set<std::string> keep_from_etcd = {"latency",   "replies lost", "partitions",
-                                                "slow disk", "full",         "elections"};
-  const auto& faults = result_.faults;
-  if (std::any_of(faults.begin(), faults.end(),
-                  [&](const std::string& fault) { return keep_from_etcd.contains(fault); }))
+  if (result_.faults.size() > faults_before)
     for (const auto& node : nodes_) node->EnableAudit();
 }
 

@@ -25,8 +25,8 @@ class AppliedLft {
   // If nothing is known yet, uses the memory of the expected row, which Confirm() then compares
   // with.
   void ExpectRow(const routing::Row& row);
-  // The switch holds this, as was confirmed to somebody else, except for blocks of which that is
-  // not known. REQUIRES: IsUntouched().
+  // An earlier SM has confirmed that the switch holds this, except for blocks that must be read.
+  // REQUIRES: IsUntouched().
   void Adopt(const routing::Row& row, std::span<const uint16_t> unread = {});
   bool Holds(size_t block, const routing::Row& row) const;
   // Which of the first `blocks` differ from `row` or are unknown, ascending.

@@ -141,7 +141,8 @@ struct FabricView {
   // the first of them. Null: there was none.
   std::shared_ptr<const TableWrites> table_writes;
 
-  // False: this SM's own port has no link, so that it reaches nobody. True before the first sweep.
+  // False: this SM's own port has no link, so that it reaches no device. True before the first
+  // sweep.
   bool HasLink() const {
     const fabric::Port* own = snapshot->port(sm.port);
     return own == nullptr || sm.port.port == PortNum(0) || own->IsUp();  // Port 0 has no link.

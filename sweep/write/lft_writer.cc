@@ -26,7 +26,7 @@ void LftWriter::List(ProgramStage stage, WorkQueue& queue) {
 }
 
 // Before the top of a switch that has lost its tables is set: from then on it looks like one that
-// has them. In a first run nobody needs to know.
+// has them. Not in a first run: no record of tables stands then.
 void LftWriter::AnnounceLost() {
   if (ground_.desired.ports.first_run.is_first) return;
   std::vector<routing::TableWrite> writes;

@@ -11,6 +11,7 @@
 #include "sim/generate/generate.h"
 #include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
+#include "tests/support/shared_state.h"
 
 namespace fabricd::test {
 namespace {
@@ -67,13 +68,8 @@ class CoreAdoption : public testing::Test {
     }
     FAIL() << "the ideal plan is never put off";
   }
-  // What a store that both managers share would have given it.
-  void GiveState(size_t from, size_t to) {
-    ASSERT_TRUE(manager(to).store.PutLids(*manager(from).store.LoadLids()).ok());
-    RowChanges rows;
-    const auto stored = manager(from).store.LoadRows();
-    for (const auto& [key, value] : *stored) rows[key] = value;
-    ASSERT_TRUE(manager(to).store.ChangeRows(rows).ok());
+  void GiveStateAndClaim(size_t from, size_t to) {
+    GiveState(manager(from), manager(to));
     manager(to).store.set_claim(store::Store::Claimed{/*continues=*/true});
   }
   // Until well after the time at which the ideal plan is computed again.
@@ -87,9 +83,7 @@ class CoreAdoption : public testing::Test {
     EXPECT_THAT(sim::BrokenPairs(harness_.fabric()), IsEmpty());
   }
   uint64_t TableSets() {
-    const auto& smps = harness_.fabric().stats().smps;
-    const auto found = smps.find(wire::AttributeId::kLinearForwardingTable);
-    return found == smps.end() ? 0 : found->second.sets;
+    return harness_.fabric().stats().Of(wire::AttributeId::kLinearForwardingTable).sets;
   }
   size_t Interruptions(size_t sm) {
     const auto& events = manager(sm).events;
@@ -116,7 +110,7 @@ TEST_F(CoreAdoption, ANodeWithTheSameStateWritesNoTable) {
   LiveThroughFaults();
   harness_.Kill(first_);
   const size_t second = Add(hosts_[7]);
-  GiveState(first_, second);
+  GiveStateAndClaim(first_, second);
   StartNext(second);
   EXPECT_EQ(TableSets(), 0u) << LogOf(manager(second));
   EXPECT_EQ(Interruptions(second), 0u);
@@ -132,7 +126,7 @@ TEST_F(CoreAdoption, TablesThatThePredecessorVouchesForAreNotReadEither) {
   });
   harness_.Kill(first_);
   const size_t second = Add(hosts_[7]);
-  GiveState(first_, second);
+  GiveStateAndClaim(first_, second);
   manager(second).vouched = vouched;
   StartNext(second);
   EXPECT_EQ(TableSets(), 0u) << LogOf(manager(second));
@@ -161,7 +155,7 @@ TEST_F(CoreAdoption, OtherRoutingOptionsAreFollowed) {
   EXPECT_EQ(TableSets(), 0u) << LogOf(manager(first_));
 }
 
-// A cable is lost while nobody is master.
+// A cable is lost while there is no master.
 TEST_F(CoreAdoption, ALostCableIsRoutedAroundByAnIncrementalRepair) {
   LiveThroughFaults();
   harness_.Kill(first_);

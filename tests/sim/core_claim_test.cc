@@ -12,6 +12,7 @@
 #include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
 #include "tests/support/set_watch.h"
+#include "tests/support/shared_state.h"
 
 namespace fabricd::test {
 namespace {
@@ -37,18 +38,8 @@ class CoreClaim : public testing::Test {
   }
   sim::Manager& manager(size_t sm) { return harness_.manager(sm); }
   size_t Sets() const { return watch_.others.size() + watch_.reregisters.size(); }
-  // What a store that both managers share would have given it.
-  void GiveState(size_t from, size_t to) {
-    ASSERT_TRUE(manager(to).store.PutLids(*manager(from).store.LoadLids()).ok());
-    RowChanges rows;
-    const auto stored = manager(from).store.LoadRows();
-    for (const auto& [key, value] : *stored) rows[key] = value;
-    ASSERT_TRUE(manager(to).store.ChangeRows(rows).ok());
-  }
   uint64_t TableGets() {
-    const auto& smps = harness_.fabric().stats().smps;
-    const auto found = smps.find(wire::AttributeId::kLinearForwardingTable);
-    return found == smps.end() ? 0 : found->second.gets;
+    return harness_.fabric().stats().Of(wire::AttributeId::kLinearForwardingTable).gets;
   }
   // Kills the master, and has `second` take its place; how many ports it has asked to register.
   size_t ReregisteredAfterTakeover(bool continues) {
@@ -56,7 +47,7 @@ class CoreClaim : public testing::Test {
     harness_.Start(first);
     EXPECT_TRUE(harness_.RunUntilUp(first)) << LogOf(manager(first));
     harness_.Kill(first);
-    GiveState(first, second);
+    GiveState(manager(first), manager(second));
     if (another_rules_) LetAnotherRule(first);
     manager(second).store.set_claim(store::Store::Claimed{continues});
     manager(second).vouched = vouched_;
@@ -88,7 +79,7 @@ class CoreClaim : public testing::Test {
   // Another subnet manager was master after `first`, and knew other clients.
   void LetAnotherRule(size_t first) {
     const size_t other = Add("node0003 mlx5_0");
-    GiveState(first, other);
+    GiveState(manager(first), manager(other));
     harness_.Start(other);
     EXPECT_TRUE(harness_.RunUntilUp(other)) << LogOf(manager(other));
     harness_.Kill(other);

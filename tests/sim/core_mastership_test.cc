@@ -68,9 +68,7 @@ class CoreMastership : public testing::Test {
     return lids;
   }
   uint64_t TableSets() {
-    const auto& smps = harness_.fabric().stats().smps;
-    const auto found = smps.find(wire::AttributeId::kLinearForwardingTable);
-    return found == smps.end() ? 0 : found->second.sets;
+    return harness_.fabric().stats().Of(wire::AttributeId::kLinearForwardingTable).sets;
   }
 
   sim::Simulation harness_;

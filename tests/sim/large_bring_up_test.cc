@@ -17,9 +17,7 @@ using testing::IsEmpty;
 
 // Of a cold bring-up, each LinearForwardingTable block once.
 uint64_t TableSets(const sim::SimFabric& fabric) {
-  const auto& smps = fabric.stats().smps;
-  const auto found = smps.find(wire::AttributeId::kLinearForwardingTable);
-  return found == smps.end() ? 0 : found->second.sets;
+  return fabric.stats().Of(wire::AttributeId::kLinearForwardingTable).sets;
 }
 
 void BringUp(const std::string& spec, size_t end_ports, size_t switches) {

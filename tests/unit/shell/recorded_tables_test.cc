@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/shell/table_rows.h"
 namespace fabricd::shell {
 namespace {
 
@@ -11,20 +12,14 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-routing::Row RowOf(size_t size, uint8_t port) {
-  routing::Row row(size, routing::kNoRoute);
-  for (size_t lid = 1; lid < size / 2; ++lid) row.Set(lid, port);
-  return row;
-}
-
 TEST(DigestOfARow, IsOfItsRoutesHoweverLongItIs) {
-  routing::Row longer = RowOf(4096, 3);
+  routing::Row longer = RowTo(3, 4096);
   longer.Resize(8192, routing::kNoRoute);
-  EXPECT_EQ(DigestOf(longer), DigestOf(RowOf(4096, 3)));
-  EXPECT_NE(DigestOf(RowOf(4096, 4)), DigestOf(RowOf(4096, 3)));
-  routing::Row other = RowOf(4096, 3);
+  EXPECT_EQ(DigestOf(longer), DigestOf(RowTo(3, 4096)));
+  EXPECT_NE(DigestOf(RowTo(4, 4096)), DigestOf(RowTo(3, 4096)));
+  routing::Row other = RowTo(3, 4096);
   other.Set(5, 9);
-  EXPECT_NE(DigestOf(other), DigestOf(RowOf(4096, 3)));
+  EXPECT_NE(DigestOf(other), DigestOf(RowTo(3, 4096)));
   EXPECT_EQ(DigestOf(routing::Row()), DigestOf(routing::Row(64, routing::kNoRoute)));
 }
 
@@ -71,9 +66,9 @@ TEST(LoadTables, AChangeIsReadAsItWasWritten) {
 class VouchedTest : public testing::Test {
  protected:
   VouchedTest() {
-    read_.rows = {{Guid(1), RowOf(128, 1)}, {Guid(2), RowOf(128, 2)}, {Guid(3), RowOf(128, 3)}};
+    read_.rows = {{Guid(1), RowTo(1, 128)}, {Guid(2), RowTo(2, 128)}, {Guid(3), RowTo(3, 128)}};
     record_.is_marked = true;
-    record_.digests = {{Guid(1), DigestOf(RowOf(128, 1))}, {Guid(2), DigestOf(RowOf(128, 9))}};
+    record_.digests = {{Guid(1), DigestOf(RowTo(1, 128))}, {Guid(2), DigestOf(RowTo(9, 128))}};
   }
 
   sweep::SwitchTables read_;
@@ -85,7 +80,7 @@ TEST_F(VouchedTest, AreThoseThatWereReadAsTheyWereConfirmed) {
   const auto vouched = Vouched(read_, record_);
   ASSERT_NE(vouched, nullptr);
   ASSERT_EQ(vouched->rows.size(), 1u);
-  EXPECT_EQ(vouched->rows.at(Guid(1)), RowOf(128, 1));
+  EXPECT_EQ(vouched->rows.at(Guid(1)), RowTo(1, 128));
 }
 
 TEST_F(VouchedTest, IsNothingWhereAChangeIsMissing) {
@@ -99,7 +94,7 @@ TEST_F(VouchedTest, IsNothingWhereAChangeIsMissing) {
 }
 
 TEST_F(VouchedTest, AnEntryBeyondTheTableThatWasReadIsAdded) {
-  routing::Row longer = RowOf(128, 1);
+  routing::Row longer = RowTo(1, 128);
   longer.Resize(192, routing::kNoRoute);
   longer.Set(130, 4);
   record_.digests = {{Guid(1), DigestOf(longer)}};

@@ -8,6 +8,7 @@
 #include "fabric/snapshot_builder.h"
 #include "sim/generate/generate.h"
 #include "store/memory_store.h"
+#include "tests/unit/shell/table_rows.h"
 
 namespace fabricd::shell {
 namespace {
@@ -19,12 +20,6 @@ using testing::IsEmpty;
 using testing::Optional;
 using testing::Pair;
 using testing::UnorderedElementsAre;
-
-routing::Row TableTo(size_t size, uint8_t port) {
-  routing::Row row(size, routing::kNoRoute);
-  for (size_t lid = 1; lid < size / 2; ++lid) row.Set(lid, port);
-  return row;
-}
 
 class TableRecordTest : public testing::Test {
  protected:
@@ -39,7 +34,7 @@ class TableRecordTest : public testing::Test {
       if (!node.IsSwitch()) return;
       switches_.push_back(node.index);
       plan->rows[node.index.value()] = std::make_shared<const routing::Row>(
-          TableTo(4096, static_cast<uint8_t>(1 + node.index.value())));
+          RowTo(static_cast<uint8_t>(1 + node.index.value()), 4096));
     });
     view->plan = plan;
     view->plan_stands = view->subnet_up = true;
@@ -220,7 +215,7 @@ TEST_F(TableRecordTest, AChangeOfTooManyBlocksWithdrawsIt) {
     for (uint16_t block = 0; block < 768; ++block) writes->push_back({index, block});
   auto plan = std::make_shared<routing::RoutingPlan>(*view_.plan);
   for (const NodeIndex index : switches_)
-    plan->rows[index.value()] = std::make_shared<const routing::Row>(TableTo(0xC000, 99));
+    plan->rows[index.value()] = std::make_shared<const routing::Row>(RowTo(99, 0xC000));
   view_.plan = plan;
   view_.table_writes = writes;
   Show(sweep::Phase::kProgramming);

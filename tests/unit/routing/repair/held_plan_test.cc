@@ -195,7 +195,7 @@ TEST_F(HeldPlan, APushThatWasCutShortIsRepaired) {
   }
 }
 
-// What an operator has closed while nobody was master is left as by the predecessor.
+// What an operator has closed while there was no master is left as by the predecessor.
 TEST_F(HeldPlan, ClosedLinksAndSwitchesAreLeft) {
   uint64_t seed = 0;
   for (int found = 0; found < 20; ++found, ++seed) {
