@@ -30,7 +30,9 @@ class TableRecord::Ledger {
   RowChanges Add(const fabric::FabricSnapshot& snapshot, const Plan& plan,
                  const sweep::TableWrites& writes) {
     RowChanges changes;
-    return !stands_ || Append(snapshot, plan, writes, changes) ? changes : Withdraw();
+    if (plan_ != nullptr && !Append(snapshot, plan, writes, changes)) changes = Withdraw();
+    plan_ = plan;
+    return changes;
   }
 
   RowChanges Confirm(const fabric::FabricSnapshot& snapshot, const Plan& plan, uint32_t window) {
@@ -44,7 +46,8 @@ class TableRecord::Ledger {
     });
     RowChanges changes;
     // A run that was superseded may have named another plan than this.
-    if (stands_ && plan_ != plan && !Append(snapshot, plan, {}, changes)) changes = Withdraw();
+    if (plan_ != nullptr && plan_ != plan && !Append(snapshot, plan, {}, changes))
+      changes = Withdraw();
     changes[RecordedTables::WindowKey()] = std::to_string(window);
     changes[RecordedTables::MarkKey()] = "";
     for (size_t i = 0; i < RecordedTables::kDigestRows; ++i)
@@ -77,7 +80,8 @@ class TableRecord::Ledger {
     return entry.digest;
   }
 
-  // Adds what leads from the last plan to this one. False: it is too much.
+  // Adds what leads from the last plan to this one. Also before the first digests: a waiting node
+  // may have read its tables by then. False: it is too much.
   bool Append(const fabric::FabricSnapshot& snapshot, const Plan& plan,
               const sweep::TableWrites& writes, RowChanges& changes) {
     const routing::PlanDiff diff = routing::DiffPlans(*plan_, *plan);
@@ -89,7 +93,6 @@ class TableRecord::Ledger {
     rows_.back().text += text;
     rows_.back().last = ++last_;
     changes[RecordedTables::ChangesKey(rows_.back().slot)] = rows_.back().text;
-    plan_ = plan;
     return DropOldest(changes);
   }
 
@@ -116,12 +119,12 @@ class TableRecord::Ledger {
   }
 
   // Changes that the digests include are kept for nodes that have read their tables before, as far
-  // as there is room. False: there is none for the others.
+  // as there is room; so are those before the first digests. False: there is none for the others.
   bool DropOldest(RowChanges& changes) {
     size_t bytes = 0;
     for (const Row& row : rows_) bytes += row.text.size();
     while (rows_.size() > RecordedTables::kSlots || bytes > kMostBytes) {
-      if (rows_.front().last > base_) return false;
+      if (stands_ && rows_.front().last > base_) return false;
       bytes -= rows_.front().text.size();
       // Where its slot is used again the newer row is among `changes`.
       changes.try_emplace(RecordedTables::ChangesKey(rows_.front().slot), std::nullopt);
@@ -133,7 +136,7 @@ class TableRecord::Ledger {
   bool stands_ = false;
   uint64_t last_ = 0;     // Number of the last change.
   uint64_t base_ = 0;     // That the digests include.
-  Plan plan_;             // Of the last change, or of the digests.
+  Plan plan_;             // Of the last change, or of the digests. Null: none in this epoch.
   std::deque<Row> rows_;  // Of changes, in the order of their numbers.
   size_t next_slot_ = 0;
   std::vector<Entry> digests_;  // [NodeIndex]
@@ -178,7 +181,7 @@ bool TableRecord::Begin(const sweep::FabricView& view, bool owns) {
   }
   // What it would write now is not written to any switch; and whoever claims the state meanwhile
   // would find it changed.
-  if (!view.HasLink()) return false;
+  if (!view.sm.has_link) return false;
   if (has_failed_->exchange(false)) state_ = State::kUnknown;
   if (state_ != State::kUnknown) return true;
   recorded_ = calm_plan_ = nullptr;
@@ -192,7 +195,7 @@ void TableRecord::NoteWrites(const sweep::FabricView& view) {
   noted_ = view.table_writes;
   recorded_ = calm_plan_ = nullptr;
   if (view.plan == nullptr) state_ = State::kUnknown;  // It is withdrawn.
-  if (state_ != State::kStands) return;
+  if (state_ == State::kUnknown) return;
   Write([snapshot = view.snapshot, plan = view.plan, writes = noted_](Ledger& ledger) {
     return ledger.Add(*snapshot, plan, *writes);
   });

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
-#include "fabric/snapshot_builder.h"
 #include "sim/generate/generate.h"
 #include "store/memory_store.h"
 #include "tests/unit/shell/table_rows.h"
@@ -147,6 +146,29 @@ TEST_F(TableRecordTest, AConfirmedChangeIsNotReadAgainByAnEarlierReader) {
   EXPECT_EQ(vouched->rows.at(GuidOf(switches_[0]))[70], 8);
 }
 
+TEST_F(TableRecordTest, HasTheChangesBetweenAnEarlierReadAndTheFirstDigests) {
+  Write(1, 1);  // The first plan of this epoch.
+  const Plan before = view_.plan;
+  Write(70, 9);
+  Write(200, 7);
+  EXPECT_EQ(VouchedOf(before), nullptr) << "nothing confirms what these do not change";
+  BeCalm();
+  const auto vouched = VouchedOf(before);
+  ASSERT_NE(vouched, nullptr);
+  EXPECT_EQ(vouched->rows.size(), switches_.size());
+  EXPECT_THAT(vouched->unread, IsEmpty());
+  EXPECT_EQ(vouched->rows.at(GuidOf(switches_[0]))[70], 9);
+}
+
+TEST_F(TableRecordTest, TooManyChangesBeforeTheFirstDigestsMakeRoom) {
+  for (uint8_t port = 100; port < 240; ++port) WriteAll(port);
+  const Plan before = view_.plan;
+  Write(70, 9);
+  EXPECT_LE(store_.LoadRows()->size(), RecordedTables::kSlots);
+  BeCalm();
+  EXPECT_EQ(VouchedOf(before)->rows.size(), switches_.size());
+}
+
 TEST_F(TableRecordTest, APlanThatWasNamedAndGivenUpIsNoPartOfIt) {
   BeCalm();
   const Plan before = view_.plan;
@@ -255,14 +277,7 @@ TEST_F(TableRecordTest, IsWithdrawnWhereTheEpochWasLostMeanwhile) {
 TEST_F(TableRecordTest, AMasterWhosePortHasNoLinkWritesNothing) {
   BeCalm();
   const int writes = writes_;
-  view_.snapshot->ForEachNode([&](const fabric::Node& node) {
-    if (!node.IsSwitch()) view_.sm.port = {node.index, PortNum(1)};
-  });
-  wire::PortInfo info = view_.snapshot->port(view_.sm.port)->info;
-  info.port_state = wire::PortState::kDown;
-  fabric::SnapshotBuilder builder(*view_.snapshot);
-  builder.SetPortInfo(view_.sm.port, info);
-  view_.snapshot = builder.Build();
+  view_.sm.has_link = false;
   Show(sweep::Phase::kRouting);
   Write(70, 9);
   EXPECT_EQ(writes_, writes);
