@@ -6,7 +6,8 @@
 //
 // Cell = method * kAttributes + attribute; method 0 Get, 1 Set, 2 all others; attributes above 0xFE
 // share 0xFF. Counted are accepted umad_send calls of the two subnet management classes: repeats
-// count, GMPs do not.
+// count, GMPs do not, nor do Gets of PortInfo along a directed route without a hop: those do not
+// leave the node.
 //
 // Behind the counters stand (times are CLOCK_MONOTONIC in nanoseconds):
 //   kTableAnswered   when the last answer about a LinearForwardingTable was received
@@ -51,6 +52,7 @@ enum {
 };
 enum { kGetResp = 0x81, kPortInfo = 0x15, kLinearForwardingTable = 0x19, kSmInfo = 0x20 };
 // Octets of an SMP, and the bits there (IBA vol 1 §14.2.5.6).
+enum { kHopCount = 7 };
 enum { kCapabilityMask = 64 + 20, kIsClientReregistrationSupported = 0x02 };
 enum { kClientReregister = 64 + 51, kClientReregisterBit = 0x80 };
 enum { kClassLidRouted = 0x01, kClassDirectedRoute = 0x81 };
@@ -113,6 +115,10 @@ static void CountSet(void) {
 
 static int IsSubnetManagement(const uint8_t* mad) {
   return mad[1] == kClassLidRouted || mad[1] == kClassDirectedRoute;
+}
+
+static int IsOfOwnPort(const uint8_t* mad) {
+  return mad[1] == kClassDirectedRoute && mad[kHopCount] == 0;
 }
 
 static void Ask(int port, int agent, const uint8_t* mad, int timeout_ms, int retries) {
@@ -183,6 +189,7 @@ int umad_send(int port, int agent, void* umad, int length, int timeout, int retr
   const int reregisters = (mad[kClientReregister] & kClientReregisterBit) != 0;
   const int result = next_send(port, agent, umad, length, timeout, retries);
   if (result < 0 || counters == NULL || !counted) return result;
+  if (method == kGet && attribute == kPortInfo && IsOfOwnPort(mad)) return result;
   const unsigned row = method == kGet ? 0 : method == kSet ? 1 : 2;
   const unsigned column = attribute < kAttributes - 1 ? attribute : kAttributes - 1;
   Add(row * kAttributes + column);

@@ -58,7 +58,7 @@ class Core {
   void On(const WallClockSet& event, Instant now) { remediation_.On(event, now); }
   void On(const TimerEvent& event, Instant now);
   void On(const mad::IncomingMad& mad, Instant now);
-  void On(const mad::LocalPortEvent& event, Instant) { activities_.OnLocalPort(event); }
+  void On(const mad::LocalPortEvent& event, Instant) { activities_.OnLocalPort(event.kind); }
   void On(Answer answer, Instant now);
   void On(const SweepCommand& command, Instant now) { activities_.OnCommand(command, now); }
   void On(OptionsChanged changed, Instant now);

@@ -43,8 +43,12 @@ uint8_t ClassOf(mad::Agent agent) {
 
 }  // namespace
 
-HostPorts::HostPorts(SimNodes& nodes, EventQueue& queue, SimStats& stats)
-    : nodes_(nodes), queue_(queue), stats_(stats), rmpp_(queue, stats) {}
+HostPorts::HostPorts(bool reports_events, SimNodes& nodes, EventQueue& queue, SimStats& stats)
+    : reports_events_(reports_events),
+      nodes_(nodes),
+      queue_(queue),
+      stats_(stats),
+      rmpp_(queue, stats) {}
 
 HostPorts::Host* HostPorts::FindHost(PortRef port) {
   const auto found = hosts_.find(port);
@@ -175,7 +179,7 @@ void HostPorts::Deliver(Delivery delivery) {
 }
 
 void HostPorts::OnPortEvent(PortRef port, mad::LocalPortEvent::Kind kind) {
-  if (IsAttached(port)) Deliver({queue_.now(), port, mad::LocalPortEvent{kind}});
+  if (reports_events_ && IsAttached(port)) Deliver({queue_.now(), port, mad::LocalPortEvent{kind}});
 }
 
 void HostPorts::Receive(PortRef at, Packet&& packet) {

@@ -37,7 +37,8 @@ struct Delivery {
 class HostPorts {
  public:
   // The references must outlive it.
-  HostPorts(SimNodes& nodes, EventQueue& queue, SimStats& stats);
+  // `reports_events`: SimOptions::reports_port_events.
+  HostPorts(bool reports_events, SimNodes& nodes, EventQueue& queue, SimStats& stats);
   void set_observer(SimObserver* observer) { observer_ = observer; }
 
   // No effect where there is a program already.
@@ -98,6 +99,7 @@ class HostPorts {
   void TimeOut(const Event& event);
   void Deliver(Delivery delivery);
 
+  const bool reports_events_;
   SimNodes& nodes_;
   EventQueue& queue_;
   SimStats& stats_;

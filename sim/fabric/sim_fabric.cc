@@ -16,7 +16,7 @@ SimFabric::SimFabric(const fabric::FabricSnapshot& topology, const SimOptions& o
     : seed_(options.seed),
       nodes_(topology, options.device),
       traps_({options.trap_interval_min, options.trap_repeats}, nodes_, queue_, stats_),
-      hosts_(nodes_, queue_, stats_),
+      hosts_(options.reports_port_events, nodes_, queue_, stats_),
       links_({options.training_time, options.reboot_time}, nodes_, queue_, traps_, hosts_),
       outside_(nodes_, links_),
       agents_(nodes_, queue_, traps_, hosts_, links_, stats_),

@@ -69,6 +69,8 @@ struct SimOptions {
   // at most this many times.
   Duration trap_interval_min = std::chrono::milliseconds(100);
   int trap_repeats = 10;
+  // False: programs hear of no change of their port, as on ibsim or without verbs.
+  bool reports_port_events = true;
   uint64_t seed = 1;               // Of the faults that are drawn.
   PerformanceOptions performance;  // Of all devices, see SetPerformance.
 };

@@ -29,6 +29,7 @@ Activities::Activities(const Ground& ground, CoreOptions& options, ObservedFabri
       programming_(programming),
       journal_(journal),
       view_(view),
+      own_port_(ground, observed),
       light_sweeps_(ground, observed),
       follower_(ground, observed),
       reads_(ground, observed) {}
@@ -51,17 +52,19 @@ void Activities::OnCommand(const SweepCommand& command, Instant now) {
   agenda_.WantCheck("command", now);
 }
 
-void Activities::OnLocalPort(mad::LocalPortEvent event) {
+void Activities::OnLocalPort(mad::LocalPortEvent::Kind kind) {
   using Kind = mad::LocalPortEvent::Kind;
-  switch (event.kind) {
-    case Kind::kPortActive: {
+  switch (kind) {
+    case Kind::kPortActive:
       // The SM's own Set of ACTIVE also causes this. It is a change only if the port had no link.
-      const fabric::Port* local = observed_.snapshot()->port(observed_.local());
-      if (state() == CoreState::kIdle && (local == nullptr || !local->IsUp()))
+      if (state() == CoreState::kIdle && (observed_.local().IsNone() || !observed_.HasOwnLink()))
         agenda_.WantSweep("the local port came up");
+      observed_.SetOwnLink(true);
+      view_.MarkChanged();
       break;
-    }
     case Kind::kPortDown:
+      observed_.SetOwnLink(false);
+      view_.MarkChanged();
       journal_.Log(LogLevel::kWarning, "the local port went down");
       agenda_.WantSweep("local port went down");
       break;
@@ -94,6 +97,9 @@ void Activities::OnCompletion(const mad::Completion& completion, Instant now) {
     case Activity::kLightSweep: light_sweeps_.OnCompletion(completion); break;
     case Activity::kLaneReader: reads_.OnVlTables(completion); break;
     case Activity::kReadBack: reads_.OnReadBack(completion); break;
+    case Activity::kOwnPort:
+      if (const auto change = own_port_.OnCompletion(completion)) OnLocalPort(*change);
+      break;
     case Activity::kMastership: Apply(mastership_.OnCompletion(completion, now), now); break;
   }
   programming_.OnRead(completion);
@@ -102,6 +108,7 @@ void Activities::OnCompletion(const mad::Completion& completion, Instant now) {
 void Activities::OnTimer(Instant now) {
   if (discovery_ && now >= discovery_->NextDeadline()) discovery_->OnTimer(now);
   if (now >= mastership_.NextDeadline()) mastership_.OnTimer(now);
+  if (WatchesOwnPort() && now >= own_port_.next()) own_port_.OnTimer(now);
   if (now >= agenda_.next_retry()) Retry(now);
   if (MaySurvey() && follower_.SurveyReported(now)) machine_.On(CoreEvent::kSurveyStarts);
   if (IsWatchDue(now)) agenda_.WantSweep("watching");
@@ -146,6 +153,7 @@ void Activities::StartWhatIsWanted(Instant now) {
 Instant Activities::NextDeadline() const {
   Instant next = std::min({mastership_.NextDeadline(), agenda_.next_retry(),
                            follower_.NextDeadline(), MayRead() ? reads_.NextDeadline() : kNever});
+  if (WatchesOwnPort()) next = std::min(next, own_port_.next());
   if (state() == CoreState::kWatching) next = std::min(next, agenda_.next_heavy());
   if (MayAsMaster(Start::kLightSweep) && !light_sweeps_.under_way())
     next = std::min(

@@ -18,6 +18,7 @@
 #include "sweep/agenda/command_queue.h"
 #include "sweep/mastership/mastership.h"
 #include "sweep/observe/discovery.h"
+#include "sweep/observe/own_port_watch.h"
 #include "sweep/takeover/takeover_guard.h"
 
 namespace fabricd::sweep {
@@ -37,7 +38,7 @@ class Activities {
   void Apply(Mastership::Order order, Instant now);
   void OnCommand(const SweepCommand& command, Instant now);
   void OnCommand(const AcceptTakeover& command, Instant now);
-  void OnLocalPort(mad::LocalPortEvent event);
+  void OnLocalPort(mad::LocalPortEvent::Kind kind);
   void ReadVlTables(const ReadLanes& wanted);
   void OnLidsStored(const Persisted& stored, Instant now);
   void OnTakeoverStored(const absl::Status& status, Instant now);
@@ -61,6 +62,8 @@ class Activities {
  private:
   // True: the machine allows it, and this SM is master.
   bool MayAsMaster(Start start) const { return machine_.Allows(start) && mastership_.IsMaster(); }
+  // True: what is acknowledged must reach devices.
+  bool WatchesOwnPort() const { return options_.sm.shares_state && mastership_.IsMaster(); }
   bool MayReroute() const;
   bool MaySurvey() const;
   bool MayRead() const { return MayAsMaster(Start::kReads) && follower_.empty(); }
@@ -120,6 +123,7 @@ class Activities {
   ViewPublisher& view_;
   ActivityMachine machine_;
   std::unique_ptr<Discovery> discovery_;
+  OwnPortWatch own_port_;
   LightSweeps light_sweeps_;
   ChangeFollower follower_;
   IdleReads reads_;

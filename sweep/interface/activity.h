@@ -16,7 +16,8 @@ enum class Activity : uint8_t {
   kSurvey,
   kExplorer,  // The explorations of surveys.
   kLaneReader,
-  kReadBack
+  kReadBack,
+  kOwnPort
 };
 
 }  // namespace fabricd::sweep

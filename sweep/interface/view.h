@@ -71,6 +71,8 @@ struct SmStatus {
   bool is_held = false;
   WatchedMaster watched_master = WatchedMaster::kUnknown;
   Guid watched_guid;  // Its port; 0: none was seen.
+  // Of `port`. False: this SM reaches no device. True before the first sweep.
+  bool has_link = true;
 
   // This SM configures the subnet.
   bool Manages() const { return state == wire::SmState::kMaster && !is_held; }
@@ -140,13 +142,6 @@ struct FabricView {
   // object for each list. Published while their order is computed, or else in the step that sends
   // the first of them. Null: there was none.
   std::shared_ptr<const TableWrites> table_writes;
-
-  // False: this SM's own port has no link, so that it reaches no device. True before the first
-  // sweep.
-  bool HasLink() const {
-    const fabric::Port* own = snapshot->port(sm.port);
-    return own == nullptr || sm.port.port == PortNum(0) || own->IsUp();  // Port 0 has no link.
-  }
 };
 
 }  // namespace fabricd::sweep

@@ -19,7 +19,8 @@ SmStatus StatusOf(const ViewInput& input) {
                   mastership.others(),
                   mastership.IsMaster() && input.guard.is_held(),
                   mastership.watched_master(),
-                  mastership.watched_guid()};
+                  mastership.watched_guid(),
+                  input.observed.HasOwnLink()};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);
   if (local != nullptr && !status.Manages()) status.lid = local->info.lid;

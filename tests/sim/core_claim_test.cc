@@ -24,8 +24,9 @@ using wire::SmState;
 
 class CoreClaim : public testing::Test {
  protected:
-  explicit CoreClaim(const char* fabric = "superpod:sus=1,hosts=4,rails=2")
-      : harness_(**sim::Generate(fabric)) {
+  explicit CoreClaim(const char* fabric = "superpod:sus=1,hosts=4,rails=2",
+                     const sim::SimOptions& options = {})
+      : harness_(**sim::Generate(fabric), options) {
     harness_.fabric().SetObserver(&watch_);
   }
   size_t Add(const std::string& host, SmMode mode = SmMode::kManage) {
@@ -176,6 +177,68 @@ TEST_F(LargeCoreClaim, AChangeWithinATakeoverAsksNoClientToRegisterAgain) {
 TEST_F(LargeCoreClaim, AChangeWithinAFirstRunAsksEachClientOnce) {
   EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/false), 256u);
   for (const auto& [port, count] : watch_.reregisters) EXPECT_EQ(count, 1);
+}
+
+// ---- a master without a link
+
+class CoreWithoutPortEvents : public CoreClaim {
+ protected:
+  static sim::SimOptions NoEvents() {
+    sim::SimOptions options;
+    options.reports_port_events = false;
+    return options;
+  }
+  CoreWithoutPortEvents() : CoreClaim("superpod:sus=1,hosts=4,rails=2", NoEvents()) {}
+  bool HasLink(size_t sm) { return manager(sm).view->sm.has_link; }
+};
+
+TEST_F(CoreWithoutPortEvents, AMasterThatSharesItsStateSoonSeesThatItsPortHasNoLink) {
+  const size_t sm = Add("node0001 mlx5_0");
+  harness_.Start(sm);
+  ASSERT_TRUE(harness_.RunUntilUp(sm)) << LogOf(manager(sm));
+  harness_.RunFor(seconds(2));
+  EXPECT_TRUE(HasLink(sm));
+  const uint32_t sweeps = manager(sm).core->sweeps_done();
+  const PortRef own = manager(sm).view->sm.port;
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), own).ok());
+  EXPECT_TRUE(harness_.RunUntil([&] { return !HasLink(sm); }, milliseconds(300)));
+  harness_.RunFor(seconds(5));
+  EXPECT_FALSE(HasLink(sm));
+  ASSERT_TRUE(harness_.fabric().Link(harness_.now(), own).ok());
+  EXPECT_TRUE(harness_.RunUntil([&] { return HasLink(sm); }, milliseconds(300)));
+  EXPECT_TRUE(harness_.RunUntilUp(sm)) << LogOf(manager(sm));
+  EXPECT_GT(manager(sm).core->sweeps_done(), sweeps);
+}
+
+TEST_F(CoreWithoutPortEvents, AMasterWhoseLinkIsLostAmidASweepSeesThatToo) {
+  const size_t sm = Add("node0001 mlx5_0");
+  harness_.Start(sm);
+  ASSERT_TRUE(harness_.RunUntilUp(sm)) << LogOf(manager(sm));
+  const PortRef own = manager(sm).view->sm.port;
+  harness_.Post(sm, sweep::SweepCommand{1, /*heavy=*/true});
+  ASSERT_TRUE(
+      harness_.RunUntil([&] { return manager(sm).core->phase() == sweep::Phase::kDiscovering; }));
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), own).ok());
+  EXPECT_TRUE(harness_.RunUntil([&] { return !HasLink(sm); }, milliseconds(300)));
+}
+
+TEST_F(CoreWithoutPortEvents, AMasterWithAStateOfItsOwnDoesNotReadItsPortAgainAndAgain) {
+  for (const bool shares_state : {false, true}) {
+    sim::Simulation harness(**sim::Generate("superpod:sus=1,hosts=4,rails=2"));
+    sweep::CoreOptions options;
+    options.sm.shares_state = shares_state;
+    options.sweep.light_interval = std::chrono::minutes(10);
+    const size_t sm = harness.Add(options);
+    harness.Start(sm);
+    ASSERT_TRUE(harness.RunUntilUp(sm)) << LogOf(harness.manager(sm));
+    harness.RunFor(seconds(5));
+    const auto reads = [&] {
+      return harness.fabric().stats().Of(wire::AttributeId::kPortInfo).gets;
+    };
+    const uint64_t before = reads();
+    harness.RunFor(seconds(10));
+    EXPECT_EQ(reads() - before, shares_state ? 40u : 0u);
+  }
 }
 
 // ---- what a master has stored, shown beside it
