@@ -141,7 +141,8 @@ void ReadBack::AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
   AddInTurn(std::move(by_node));
 }
 
-void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes) {
+void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes,
+                      Extent extent) {
   begun_ = all_ = true;
   snapshot_ = std::move(snapshot);
   vls_ = lanes;
@@ -151,6 +152,7 @@ void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bo
     std::vector<Table> tables;
     AddForwarding(node, tables);
     AddOthers(node, tables);
+    if (extent == Extent::kEverything) AddOthersOfEndPorts(node, tables);
     by_node.push_back(std::move(tables));
   });
   AddInTurn(std::move(by_node));
