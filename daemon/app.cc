@@ -227,6 +227,12 @@ bool App::OnTurn(const sweep::Core& core) {
   const Instant now = ProcessClock::Now();
   if (view()->subnet_up) window_.Note(core.statistics().window, now);
   node_.Record(view(), core.statistics().window, now);
+  if (node_.HearsOfStop(view()->sm, now)) {
+    spdlog::info("another node was stopped while it was master: reading everything again");
+    PostSweep(/*heavy=*/true, [](const absl::Status& status) {
+      if (!status.ok()) spdlog::warn("reading everything again: {}", Message(status));
+    });
+  }
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   node_.Follow();

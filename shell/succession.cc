@@ -28,6 +28,7 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
                                               const sweep::FabricView& view) {
   // Rows are believed by their digests, so that those of an earlier wait are as good.
   successor_ = {.continues = true,
+                .stopped_for = succession_.stopped_for,
                 .read_tables = view.read_tables ? view.read_tables : succession_.read_tables};
   if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
     successor_.contends = Contends::kWithUnresponsiveOwner;
@@ -48,11 +49,14 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
   if (shared.other_owner()) return WhyToStopWaiting(shared, view);
   successor_ = {};
   has_managed_ = has_managed_ || view.sm.state == wire::SmState::kMaster;
-  if (pause)
+  if (!has_managed_) successor_.stopped_for = succession_.stopped_for;
+  if (pause) {
+    if (has_managed_) successor_.stopped_for = *pause;
     return fmt::format(
         "this process was stopped for {} ms, and did not keep the epoch of the shared state: "
         "another fabricd may be master",
         std::chrono::floor<std::chrono::milliseconds>(*pause).count());
+  }
   if (steps_down) {
     successor_.yields = true;
     return "stepping down";

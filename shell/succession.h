@@ -25,6 +25,8 @@ struct Succession {
   // The predecessor has not lost its epoch: its record of tables is true.
   bool trusts_record = false;
   Guid unresponsive_master = Guid();  // sweep::SmOptions
+  // It was stopped while it was master, for so long: StopNotice. Zero: it was not.
+  WriteFence::Time stopped_for{};
   // What it has read while it waited; null: nothing.
   std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
 

@@ -27,12 +27,13 @@ class TableRecord::Ledger {
     return WithdrawnTables();
   }
 
-  RowChanges Add(const fabric::FabricSnapshot& snapshot, const Plan& plan,
-                 const sweep::TableWrites& writes) {
-    RowChanges changes;
-    if (plan_ != nullptr && !Append(snapshot, plan, writes, changes)) changes = Withdraw();
-    plan_ = plan;
-    return changes;
+  void Add(const Change& change, RowChanges& changes) {
+    if (plan_ != nullptr && !Append(*change.snapshot, change.plan, *change.writes, changes)) {
+      const bool is_there = stands_ || !rows_.empty();
+      RowChanges withdrawn = Withdraw();
+      if (is_there) changes = std::move(withdrawn);
+    }
+    plan_ = change.plan;
   }
 
   RowChanges Confirm(const fabric::FabricSnapshot& snapshot, const Plan& plan, uint32_t window) {
@@ -126,8 +127,9 @@ class TableRecord::Ledger {
     while (rows_.size() > RecordedTables::kSlots || bytes > kMostBytes) {
       if (stands_ && rows_.front().last > base_) return false;
       bytes -= rows_.front().text.size();
-      // Where its slot is used again the newer row is among `changes`.
-      changes.try_emplace(RecordedTables::ChangesKey(rows_.front().slot), std::nullopt);
+      // The last row may be the next one in the same slot.
+      if (rows_.front().slot != rows_.back().slot)
+        changes[RecordedTables::ChangesKey(rows_.front().slot)] = std::nullopt;
       rows_.pop_front();
     }
     return true;
@@ -155,6 +157,10 @@ void TableRecord::OnView(const std::shared_ptr<const sweep::FabricView>& view, b
 void TableRecord::OnTurn(const std::shared_ptr<const sweep::FabricView>& view, bool owns,
                          uint32_t window, Instant now) {
   if (!Begin(*view, owns)) return;
+  if (!waiting_.empty()) {
+    waiting_since_ = std::min(waiting_since_, now);
+    if (view->phase == sweep::Phase::kIdle || now - waiting_since_ >= kMostDelay) WriteChanges();
+  }
   const bool is_calm = view->sm.Manages() && view->subnet_up && view->plan_stands &&
                        view->phase == sweep::Phase::kIdle && view->plan != nullptr;
   if (!is_calm) {
@@ -177,6 +183,7 @@ void TableRecord::OnTurn(const std::shared_ptr<const sweep::FabricView>& view, b
 bool TableRecord::Begin(const sweep::FabricView& view, bool owns) {
   if (!owns) {
     state_ = State::kUnknown;  // Another one may write the record.
+    waiting_.clear();
     return false;
   }
   // What it would write now is not written to any switch; and whoever claims the state meanwhile
@@ -196,8 +203,16 @@ void TableRecord::NoteWrites(const sweep::FabricView& view) {
   recorded_ = calm_plan_ = nullptr;
   if (view.plan == nullptr) state_ = State::kUnknown;  // It is withdrawn.
   if (state_ == State::kUnknown) return;
-  Write([snapshot = view.snapshot, plan = view.plan, writes = noted_](Ledger& ledger) {
-    return ledger.Add(*snapshot, plan, *writes);
+  if (waiting_.empty()) waiting_since_ = kNever;
+  waiting_.push_back({view.snapshot, view.plan, noted_});
+  if (waiting_.size() >= kMostWaiting) WriteChanges();
+}
+
+void TableRecord::WriteChanges() {
+  Write([changes = std::exchange(waiting_, {})](Ledger& ledger) {
+    RowChanges rows;
+    for (const Change& change : changes) ledger.Add(change, rows);
+    return rows;
   });
 }
 

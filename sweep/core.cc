@@ -63,8 +63,8 @@ Effects Core::TakeEffects(Instant now) {
   view_.ShowPhase(activities_.phase());
   if (view_.TakeChanged() || remediation_.HasChanges())
     effects_.publish =
-        view_.Make({options_, activities_.phase(), observed_, lids_, planner_,
-                    programming_.multicast(), mastership_, guard_, partitions_, problems_,
+        view_.Make({options_, activities_.phase(), observed_, activities_.has_own_link(), lids_,
+                    planner_, programming_.multicast(), mastership_, guard_, partitions_, problems_,
                     remediation_.intent().isolated, remediation_.View(now)},
                    devices_.applied());
   return std::exchange(effects_, {});

@@ -18,6 +18,7 @@
 #include "daemon/store/state_follower.h"
 #include "daemon/store/store_opening.h"
 #include "shell/core_inputs.h"
+#include "shell/stop_notice.h"
 #include "shell/succession.h"
 #include "shell/table_record.h"
 #include "shell/write_fence.h"
@@ -51,6 +52,11 @@ class SharedNode {
   const shell::Succession& successor() const { return succession_.successor(); }
   // Call after each turn. `window`: in SMPs.
   void Record(const std::shared_ptr<const sweep::FabricView>& view, uint32_t window, Instant now);
+  // Call after each turn: a node that was master and was stopped may have written since. Then
+  // everything is to be read again.
+  bool HearsOfStop(const sweep::SmStatus& sm, Instant now) {
+    return shared_ != nullptr && sm.Manages() && stops_.HasNew(*shared_, now);
+  }
   // Call after each turn: where this node waits, the core is given what the master has stored.
   void Follow() { follower_.Look(shared_); }
   // Another view was published.
@@ -76,6 +82,7 @@ class SharedNode {
   const std::string version_;
   shell::SuccessionWatch succession_;
   shell::TableRecord tables_;
+  shell::StopNotices stops_;
   StateFollower follower_;
   store::etcd::SharedStore* shared_ = nullptr;
   NodeAbout about_;  // As last said.

@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/status.h"
 #include "shell/effect_runner.h"
+#include "shell/stop_notice.h"
 #include "shell/store_records.h"
 #include "shell/table_record.h"
 #include "sim/faults/draw.h"
@@ -92,7 +93,8 @@ class ManagementNode::Life final : public shell::Network,
     if (!view || core_thread_->is_killed()) return;
     node_.view_ = std::move(view);
     tables_.OnView(node_.view_, shared_->epoch() != 0);
-    shared_->SetStatement({node_.view_->sm.state == wire::SmState::kMaster, ""});
+    shared_->SetStatement({node_.view_->sm.state == wire::SmState::kMaster,
+                           shell::StopNotice(succession_.succession().stopped_for)});
     if (node_.on_view) node_.on_view(*node_.view_);
   }
   void OnFinished(sweep::FinishedCommand finished) override {
@@ -116,6 +118,7 @@ class ManagementNode::Life final : public shell::Network,
   bool steps_down_ = false;
   shell::StoreRecords records_;
   shell::TableRecord tables_;
+  shell::StopNotices stops_;
   std::unique_ptr<sweep::Core> core_;
   std::optional<shell::EffectRunner> runner_;
   VirtualThreads::Thread* core_thread_ = nullptr;
@@ -174,6 +177,8 @@ void ManagementNode::Life::Manage() {
       break;
     }
     tables_.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window, world_.now());
+    if (node_.view_->sm.Manages() && stops_.HasNew(*shared_, world_.now()))
+      Push(sweep::SweepCommand{0, /*heavy=*/true});
     Turn();
   }
   *is_over_ = true;

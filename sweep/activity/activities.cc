@@ -57,13 +57,13 @@ void Activities::OnLocalPort(mad::LocalPortEvent::Kind kind) {
   switch (kind) {
     case Kind::kPortActive:
       // The SM's own Set of ACTIVE also causes this. It is a change only if the port had no link.
-      if (state() == CoreState::kIdle && (observed_.local().IsNone() || !observed_.HasOwnLink()))
+      if (state() == CoreState::kIdle && (observed_.local().IsNone() || !own_port_.has_link()))
         agenda_.WantSweep("the local port came up");
-      observed_.SetOwnLink(true);
+      own_port_.Note(true);
       view_.MarkChanged();
       break;
     case Kind::kPortDown:
-      observed_.SetOwnLink(false);
+      own_port_.Note(false);
       view_.MarkChanged();
       journal_.Log(LogLevel::kWarning, "the local port went down");
       agenda_.WantSweep("local port went down");
@@ -195,11 +195,13 @@ Progress Activities::progress() const {
 // Drops all requests and activities. Only waiting commands are kept.
 void Activities::EndEverything() {
   ground_.engine.CancelAll();
+  own_port_.OnRequestsDropped();
   ground_.devices.applied().AbandonInFlight();
   discovery_.reset();
   light_sweeps_.Clear();
   follower_.Clear();
   programming_.Cancel();
+  if (reads_.reads_all()) agenda_.ReadBackAgain();
   commands_.Wait(reads_.Drop());
   journal_.DropReroute();
 }
@@ -238,6 +240,7 @@ void Activities::FinishDiscovery(Instant now) {
   }
   ended->Finish(now);
   observed_.OnDiscovered(ended->local(), ended->unread());
+  own_port_.OnDiscovered();
   agenda_.OnDiscovered();
   remediation_.OnSnapshot(now);
   programming_.OnDiscovered();

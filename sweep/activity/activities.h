@@ -55,6 +55,7 @@ class Activities {
 
   ChangeFollower& follower() { return follower_; }
   CoreState state() const { return machine_.state(); }
+  bool has_own_link() const { return own_port_.has_link(); }
   bool surveys() const { return !follower_.empty(); }
   Phase phase() const;
   Progress progress() const;

@@ -36,17 +36,13 @@ void Activities::StartReadBack(SweepKind kind, Instant now) {
   if (!all && kind != SweepKind::kLight) return;
   if (!mastership_.IsMaster() || !programming_.planner().plan()) return;
   if (all)
-    reads_.AddAll(UsesVls(), ReadBack::Extent::kNotDiscovered, commands_.TakeRunning());
+    reads_.AddAll(UsesVls(), commands_.TakeRunning());
   else
     reads_.AddSample(UsesVls(), commands_.TakeRunning(), now);
 }
 
 // Differences are planned for and programmed like any other change.
 void Activities::AdvanceReadBack(Instant now) {
-  if (MayRead() && programming_.planner().plan() && mastership_.TakeNewPeer()) {
-    journal_.Log(LogLevel::kInfo, "another SM with this state is there: reading all tables back");
-    reads_.AddAll(UsesVls(), ReadBack::Extent::kEverything);
-  }
   std::optional<ReadBack::Result> result = reads_.AdvanceReadBack(MayRead(), now);
   if (!result) return;
   if (result->all)

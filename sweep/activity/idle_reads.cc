@@ -15,8 +15,8 @@ void IdleReads::AddSample(bool uses_vls, std::vector<uint64_t> commands, Instant
   read_back_.Hold(std::move(commands));
 }
 
-void IdleReads::AddAll(bool uses_vls, ReadBack::Extent extent, std::vector<uint64_t> commands) {
-  read_back_.AddAll(observed_.snapshot(), uses_vls, extent);
+void IdleReads::AddAll(bool uses_vls, std::vector<uint64_t> commands) {
+  read_back_.AddAll(observed_.snapshot(), uses_vls);
   read_back_.Hold(std::move(commands));
 }
 

@@ -25,10 +25,12 @@ class IdleReads {
 
   // ---- read-back of written tables
 
-  // AddSample: a sample of the written tables. AddAll: all of them. `commands` are finished with
-  // the result. `uses_vls`: VL tables are included.
+  // AddSample: a sample of the written tables. AddAll: every table that discovery does not read.
+  // `commands` are finished with the result. `uses_vls`: VL tables are included.
   void AddSample(bool uses_vls, std::vector<uint64_t> commands, Instant now);
-  void AddAll(bool uses_vls, ReadBack::Extent extent, std::vector<uint64_t> commands = {});
+  void AddAll(bool uses_vls, std::vector<uint64_t> commands);
+  // All is being read back.
+  bool reads_all() const { return read_back_.reads_all(); }
   // Call after each batch of completions. `may`: no other activity is under way.
   std::optional<ReadBack::Result> AdvanceReadBack(bool may, Instant now);
   void OnReadBack(const mad::Completion& completion);

@@ -27,7 +27,7 @@ bool Agenda::IsSweepDue(bool is_reported, Instant now) const {
 
 void Agenda::OnSweepStart(bool is_patient) {
   is_patient_ = is_patient;
-  reads_back_ = sweep_ && sweep_->reads_back;
+  reads_back_ = reads_back_ || (sweep_ && sweep_->reads_back);
   sweep_.reset();
   next_retry_ = kNever;
   retries_ = 0;

@@ -35,7 +35,10 @@ class Agenda {
   // The next heavy sweep adopts these options.
   void WantOptions(CoreOptions options) { next_options_ = std::move(options); }
   // Withdraws the request: another SM is master.
-  void DropSweep() { sweep_.reset(); }
+  void DropSweep() {
+    sweep_.reset();
+    reads_back_ = false;
+  }
   bool WantsSweep() const { return sweep_.has_value(); }
   // `is_reported`: a change is about to be followed up.
   bool IsSweepDue(bool is_reported, Instant now) const;
@@ -49,6 +52,9 @@ class Agenda {
   // Whether requests of the sweep under way may yield to all others. Once a call passes false, it
   // stays false for this sweep.
   bool StaysPatient(bool may);
+  // What was to be read back after a heavy sweep is dropped by the next one: so it follows that
+  // one.
+  void ReadBackAgain() { reads_back_ = true; }
   // Returns whether all tables are read back after the heavy sweep that ends. Resets it.
   bool TakeReadBack() { return std::exchange(reads_back_, false); }
 
@@ -96,10 +102,9 @@ class Agenda {
     bool reads_back = false;               // At least one check asked for this sweep.
   };
   std::optional<WantedSweep> sweep_;
-  // Both are of the heavy sweep under way.
-  bool is_patient_ = false;
-  bool reads_back_ = false;
-  std::string reroute_;  // The reason; empty: none is requested.
+  bool is_patient_ = false;  // The heavy sweep under way.
+  bool reads_back_ = false;  // Tables are, when a heavy sweep ends.
+  std::string reroute_;      // The reason; empty: none is requested.
   Instant next_light_ = kNever, next_heavy_ = kNever, next_retry_ = kNever;
   Duration retry_wait_{}, unread_wait_{};
   uint32_t retries_ = 0;  // Since the last heavy sweep.

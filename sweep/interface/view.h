@@ -71,7 +71,7 @@ struct SmStatus {
   bool is_held = false;
   WatchedMaster watched_master = WatchedMaster::kUnknown;
   Guid watched_guid;  // Its port; 0: none was seen.
-  // Of `port`. False: this SM reaches no device. True before the first sweep.
+  // Whether `port` has a link; without one this SM reaches no device. True before the first sweep.
   bool has_link = true;
 
   // This SM configures the subnet.

@@ -14,13 +14,6 @@ bool IsHigher(uint8_t priority_a, Guid guid_a, uint8_t priority_b, Guid guid_b) 
   return priority_a != priority_b ? priority_a > priority_b : guid_a < guid_b;
 }
 
-bool HasNew(const std::vector<RemoteSm>& now, const std::vector<RemoteSm>& before) {
-  return std::any_of(now.begin(), now.end(), [&](const RemoteSm& each) {
-    return std::none_of(before.begin(), before.end(),
-                        [&](const RemoteSm& known) { return known.guid == each.guid; });
-  });
-}
-
 namespace {
 
 bool Names(const std::vector<Guid>& guids, Guid guid) {

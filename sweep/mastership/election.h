@@ -39,9 +39,6 @@ struct ElectionVerdict {
 // True if (priority, guid) of a wins over that of b.
 bool IsHigher(uint8_t priority_a, Guid guid_a, uint8_t priority_b, Guid guid_b);
 
-// True: an SM is there that was not there before.
-bool HasNew(const std::vector<RemoteSm>& now, const std::vector<RemoteSm>& before);
-
 ElectionVerdict Elect(const OwnSm& own, const std::vector<RemoteSm>& remote);
 
 // The state after a SubnSet(SMInfo) (§14.4.1, figure 180 and table 224 in release 1.3). nullopt:

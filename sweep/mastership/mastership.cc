@@ -244,7 +244,7 @@ void Mastership::OnSweepStart() {
 }
 
 void Mastership::OnLightSweep(std::vector<RemoteSm> others, Instant now) {
-  SetOthers(std::move(others));
+  others_ = std::move(others);
   if (IsMaster()) watch_.Follow(others_, now);
 }
 
@@ -259,7 +259,7 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
                                std::vector<RemoteSm> found, const std::vector<Unread>& unread,
                                Instant now) {
   snapshot_ = std::move(snapshot);
-  SetOthers(std::move(found));
+  others_ = std::move(found);
   if (OnlyReads()) {
     Order order{Order::Kind::kOnlyRead};
     if (options_.sm.shares_state) order.shows_others = shared_.watcher.OnFound(others_, now);

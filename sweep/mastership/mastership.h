@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "fabric/snapshot.h"
@@ -72,10 +71,6 @@ class Mastership {
   bool OnlyReads() const { return !MayManage(options_.sm.mode); }
   wire::SmInfo Own() const;  // The SMInfo that this SM returns, with its SM_Key.
   const std::vector<RemoteSm>& others() const { return others_; }
-  // Where the state is shared: whether an SM is there since the last call that this master had not
-  // seen before. It may be one that was master and was stopped: what it was about to send then may
-  // have left when it continued, after this master's reads.
-  bool TakeNewPeer() { return std::exchange(shared_.has_new_peer, false); }
 
   WatchedMaster watched_master() const { return shared_.watcher.state(); }
   Guid watched_guid() const { return shared_.watcher.guid(); }
@@ -122,14 +117,8 @@ class Mastership {
   struct SharedState {
     MasterWatcher watcher;
     MastershipClaim claim;
-    bool has_new_peer = false;
   };
 
-  void SetOthers(std::vector<RemoteSm> others) {
-    if (options_.sm.shares_state && IsMaster() && HasNew(others, others_))
-      shared_.has_new_peer = true;
-    others_ = std::move(others);
-  }
   Order OnHandoverRequest(Guid from);
   void AnswerAsReader(const mad::IncomingMad& mad, const wire::Smp& smp,
                       std::vector<mad::OutgoingMad>& send);

@@ -13,7 +13,6 @@ namespace fabricd::sweep {
 
 void ObservedFabric::OnDiscovered(PortRef local, std::vector<Unread> unread) {
   local_ = local;
-  has_lost_own_link_ = false;
   unread_ = std::move(unread);
   Rebuild();
 }
@@ -22,12 +21,6 @@ void ObservedFabric::AddUnread(const std::vector<Unread>& unread) {
   const size_t room = kMaxUnread - std::min(kMaxUnread, unread_.size());
   const auto count = static_cast<std::ptrdiff_t>(std::min(room, unread.size()));
   unread_.insert(unread_.end(), unread.begin(), unread.begin() + count);
-}
-
-bool ObservedFabric::HasOwnLink() const {
-  if (has_lost_own_link_) return false;
-  const fabric::Port* local = snapshot_->port(local_);
-  return local == nullptr || local_.port == PortNum(0) || local->IsUp();  // Port 0 has no link.
 }
 
 std::string ObservedFabric::OwnLinkFault(std::string_view may_be_held) const {

@@ -36,10 +36,6 @@ class ObservedFabric {
   void OnDiscovered(PortRef local, std::vector<Unread> unread);
   void AddUnread(const std::vector<Unread>& unread);
 
-  // Whether the SM's own port has a link; true before the first discovery. SetOwnLink: as it was
-  // seen to be since then.
-  bool HasOwnLink() const;
-  void SetOwnLink(bool has_link) { has_lost_own_link_ = !has_link; }
   // Why the SM's own port leads to no manageable node; empty: it does. `may_be_held` is appended to
   // the statement that it has no link.
   std::string OwnLinkFault(std::string_view may_be_held) const;
@@ -67,7 +63,6 @@ class ObservedFabric {
   fabric::SnapshotBuilder builder_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;  // Never null.
   PortRef local_;
-  bool has_lost_own_link_ = false;  // Since the discovery.
   std::vector<Unread> unread_;
   ActiveLinks active_links_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnPortWatch: reads the SM's own port again and again, to notice that it has no link. The device
-// reports that by an event, but ibsim does not, nor does a device without verbs. A master that
-// shares its durable state must know soon: it reaches no device, so it must acknowledge no change.
+// OwnPortWatch: whether the SM's own port has a link. The device reports a change by an event, but
+// ibsim does not, nor does a device without verbs. A master that shares its durable state must know
+// soon: it reaches no device, so it must acknowledge no change. For it the port is read too.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,24 @@ class OwnPortWatch {
   OwnPortWatch(const Ground& ground, const ObservedFabric& observed)
       : ground_(ground), observed_(observed) {}
 
-  // Call at next(), while the port is to be watched.
+  // As last seen. True before the first discovery; port 0 of a switch needs no link.
+  bool has_link() const { return has_link_; }
+
+  // The device has reported it, or OnCompletion() has returned it.
+  void Note(bool has_link) {
+    has_link_ = has_link;
+    is_noted_ = true;
+  }
+  // The engine has dropped all requests. A discovery may follow.
+  void OnRequestsDropped() { is_out_ = is_noted_ = false; }
+  // A discovery has filled `observed`. What was noted since its start is newer than what it read.
+  void OnDiscovered();
+
+  // Reads the port, unless the last read is still out. Call at next(), while it is to be read.
   void OnTimer(Instant now);
   Instant next() const { return next_; }
-  // What the device should have reported: kPortDown or kPortActive. Nullopt: nothing has changed
-  // since observed.HasOwnLink() was set.
-  std::optional<mad::LocalPortEvent::Kind> OnCompletion(const mad::Completion& completion) const;
+  // What the device should have reported: kPortDown or kPortActive. Nullopt: nothing has changed.
+  std::optional<mad::LocalPortEvent::Kind> OnCompletion(const mad::Completion& completion);
 
  private:
   static constexpr Duration kInterval = std::chrono::milliseconds(250);
@@ -33,6 +45,9 @@ class OwnPortWatch {
 
   const Ground ground_;
   const ObservedFabric& observed_;
+  bool has_link_ = true;
+  bool is_noted_ = false;  // Since the requests were dropped.
+  bool is_out_ = false;    // A read is.
   Instant next_{};
 };
 

@@ -141,8 +141,7 @@ void ReadBack::AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot,
   AddInTurn(std::move(by_node));
 }
 
-void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes,
-                      Extent extent) {
+void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes) {
   begun_ = all_ = true;
   snapshot_ = std::move(snapshot);
   vls_ = lanes;
@@ -152,7 +151,6 @@ void ReadBack::AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bo
     std::vector<Table> tables;
     AddForwarding(node, tables);
     AddOthers(node, tables);
-    if (extent == Extent::kEverything) AddOthersOfEndPorts(node, tables);
     by_node.push_back(std::move(tables));
   });
   AddInTurn(std::move(by_node));

@@ -4,11 +4,10 @@
 // PortStateChange report these.
 //
 // It reads tables while the core is idle, at most kInFlight at once: a sample after each light
-// sweep (AddSample); everything that discovery did not read after a requested heavy sweep; and
-// everything where another manager may just have written (AddAll). It never writes. The values that
-// were read become the confirmed ones (DeviceTable, SnapshotBuilder), so that the next Programmer
-// repairs a difference like any other. If one table of a device differs, its other tables are read
-// too, so that one run repairs them all.
+// sweep (AddSample), and everything that discovery did not read after a requested heavy sweep
+// (AddAll). It never writes. The values that were read become the confirmed ones (DeviceTable,
+// SnapshotBuilder), so that the next Programmer repairs a difference like any other. If one table
+// of a device differs, its other tables are read too, so that one run repairs them all.
 //
 // A device that keeps differing is rewritten at growing intervals. Samples skip it for kFirstWait
 // after a difference, then for twice as long each time, up to kLongestWait, until it has been
@@ -53,15 +52,12 @@ class ReadBack {
 
   // Adds the next tables in rotation. `lanes`: SLtoVL mappings and VL arbitration are programmed.
   void AddSample(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes, Instant now);
-  enum class Extent : uint8_t {
-    kNotDiscovered,  // Without what discovery reads: PortInfo, and P_Keys and GUIDs of end ports.
-    kEverything
-  };
-  // Adds all tables, in place of those that wait.
-  void AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes, Extent extent);
+  // Adds all tables except those that discovery reads: P_Keys, GUIDs and PortInfo of end ports.
+  void AddAll(std::shared_ptr<const fabric::FabricSnapshot> snapshot, bool lanes);
   // These commands are finished when the added tables have been read and repaired.
   void Hold(std::vector<uint64_t> commands);
 
+  bool reads_all() const { return all_; }  // What AddAll() has added is not read completely.
   bool empty() const { return waiting_.empty() && in_flight_.empty(); }
   // Something was added since the last TakeResult(), and all of it has been read.
   bool HasResult() const { return begun_ && empty(); }

@@ -20,7 +20,7 @@ SmStatus StatusOf(const ViewInput& input) {
                   mastership.IsMaster() && input.guard.is_held(),
                   mastership.watched_master(),
                   mastership.watched_guid(),
-                  input.observed.HasOwnLink()};
+                  input.has_own_link};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);
   if (local != nullptr && !status.Manages()) status.lid = local->info.lid;

@@ -24,6 +24,7 @@ struct ViewInput {
   const CoreOptions& options;
   Phase phase = Phase::kIdle;
   const ObservedFabric& observed;
+  bool has_own_link = true;
   const LidManager& lids;
   const Planner& planner;
   const Multicast& multicast;

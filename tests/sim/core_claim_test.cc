@@ -220,6 +220,8 @@ TEST_F(CoreWithoutPortEvents, AMasterWhoseLinkIsLostAmidASweepSeesThatToo) {
       harness_.RunUntil([&] { return manager(sm).core->phase() == sweep::Phase::kDiscovering; }));
   ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), own).ok());
   EXPECT_TRUE(harness_.RunUntil([&] { return !HasLink(sm); }, milliseconds(300)));
+  // Also when the sweep ends that has read the port before.
+  EXPECT_FALSE(harness_.RunUntil([&] { return HasLink(sm); }, seconds(20)));
 }
 
 TEST_F(CoreWithoutPortEvents, AMasterWithAStateOfItsOwnDoesNotReadItsPortAgainAndAgain) {

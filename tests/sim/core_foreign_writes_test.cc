@@ -234,56 +234,29 @@ TEST_F(SlowAudit, ReadsNothingWhileAChangeIsFollowedUp) {
   EXPECT_GT(idle, 0u) << "it goes on";
 }
 
-// A manager with the same durable state may have been master and was stopped. What it was about to
-// send leaves when it continues; then it is seen again.
-class WritesOfAFormerMaster : public ForeignWrites {
+class WithoutAudit : public ForeignWrites {
  protected:
-  WritesOfAFormerMaster() : ForeignWrites("superpod:sus=1,hosts=4,rails=2", Options()) {}
-  static sweep::CoreOptions Options(SmMode mode = SmMode::kManage) {
+  WithoutAudit() : ForeignWrites("superpod:sus=1,hosts=4,rails=2", Options()) {}
+  static sweep::CoreOptions Options() {
     sweep::CoreOptions options;
-    options.sm.mode = mode;
-    options.sm.shares_state = true;
     options.audit.enabled = false;
     return options;
   }
-  size_t StartWaiting() {
-    const size_t waiting =
-        harness_.Add(Options(SmMode::kStandby), *harness_.fabric().FindHostPort("node0003 mlx5_0"));
-    harness_.Start(waiting);
-    return waiting;
-  }
-  int64_t Passes() {
-    const auto& log = harness_.manager(sm_).log;
-    return std::count_if(log.begin(), log.end(), [](const sweep::LogRecord& record) {
-      return record.text.find("reading all tables back") != std::string::npos;
-    });
-  }
 };
 
-TEST_F(WritesOfAFormerMaster, AreFoundWhenItIsSeenAgain) {
-  const NodeIndex host = Node("node0004 mlx5_0");
-  const auto keys = Read(host, AttributeId::kPKeyTable, 0);
-  Ask(wire::Method::kSet, host, AttributeId::kPKeyTable, 0);
+TEST_F(WithoutAudit, ARequestedSweepFindsThemAlsoWhereAnotherOneInterruptsItsReadBack) {
   CorruptForwarding(Node("su1-rail0-leaf"));
-  harness_.RunFor(seconds(60));
-  EXPECT_THAT(Unlike(), testing::Not(IsEmpty())) << "the audit is off";
-  EXPECT_NE(Read(host, AttributeId::kPKeyTable, 0), keys);
-  StartWaiting();
-  harness_.RunFor(seconds(15));
-  EXPECT_THAT(Unlike(), IsEmpty()) << LogOf(harness_.manager(sm_));
-  EXPECT_EQ(Read(host, AttributeId::kPKeyTable, 0), keys) << LogOf(harness_.manager(sm_));
-}
-
-TEST_F(WritesOfAFormerMaster, AreLookedForOnceEachTimeItComes) {
-  const size_t waiting = StartWaiting();
   harness_.RunFor(seconds(30));
-  EXPECT_EQ(Passes(), 1);
-  harness_.Kill(waiting);
-  harness_.RunFor(seconds(30));
-  EXPECT_EQ(Passes(), 1);
-  StartWaiting();
-  harness_.RunFor(seconds(30));
-  EXPECT_EQ(Passes(), 2);
+  ASSERT_THAT(Unlike(), testing::Not(IsEmpty()));
+  sim::Manager& manager = harness_.manager(sm_);
+  const uint32_t sweeps = manager.core->sweeps_done();
+  harness_.Post(sm_, sweep::SweepCommand{7, true});
+  ASSERT_TRUE(harness_.RunUntil([&] { return manager.core->sweeps_done() > sweeps; }));
+  ASSERT_THAT(manager.finished, IsEmpty());
+  harness_.Post(sm_, mad::LocalPortEvent{mad::LocalPortEvent::Kind::kPortDown});
+  ASSERT_TRUE(harness_.RunUntil([&] { return !manager.finished.empty(); })) << LogOf(manager);
+  EXPECT_EQ(manager.core->sweeps_done(), sweeps + 2);
+  EXPECT_THAT(Unlike(), IsEmpty()) << LogOf(manager);
 }
 
 class ForeignLanes : public ForeignWrites {

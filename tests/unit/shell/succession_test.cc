@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/status.h"
+#include "tests/unit/shell/saying_store.h"
 
 namespace fabricd::shell {
 namespace {
@@ -16,57 +16,6 @@ using sweep::WatchedMaster;
 using testing::HasSubstr;
 using wire::SmState;
 using Contends = Succession::Contends;
-
-// A store that says what a test wants, and keeps nothing.
-class SayingStore final : public store::etcd::SharedStore {
- public:
-  std::optional<store::etcd::EpochOwner> owner;
-  bool contending = false, beside = false, kept = false;
-  std::string why;
-
-  int64_t epoch() const override { return 7; }
-  std::string why_reopen() const override { return why; }
-  std::optional<store::etcd::EpochOwner> other_owner() const override { return owner; }
-  bool contends() const override { return contending; }
-  bool is_beside_master() const override { return beside; }
-  bool has_owner_kept_epoch() const override { return kept; }
-  void SetStatement(store::etcd::NodeStatement) override {}
-  std::vector<store::etcd::Node> nodes() const override { return {}; }
-  const std::string& instance() const override { return why; }
-  absl::Status Confirm() override { return absl::OkStatus(); }
-  uint64_t histories_taken() const override { return 0; }
-  void Turn() override {}
-
-  absl::StatusOr<std::vector<store::LidRecord>> LoadLids() override { return No(); }
-  absl::Status PutLids(const std::vector<store::LidRecord>&) override { return No(); }
-  absl::Status RemoveLids(const std::vector<Guid>&) override { return No(); }
-  absl::StatusOr<policy::StoredHolds> LoadHolds() override { return No(); }
-  absl::Status ChangeHolds(const std::vector<policy::Hold>&,
-                           const std::vector<uint64_t>&) override {
-    return No();
-  }
-  absl::Status AppendEvents(const std::vector<store::EventRecord>&) override { return No(); }
-  absl::Status TrimEvents(size_t, int64_t) override { return No(); }
-  absl::StatusOr<std::vector<store::EventRecord>> ListEvents(const store::EventQuery&) override {
-    return No();
-  }
-  absl::Status MergeHistory(const std::vector<store::EventRecord>&,
-                            const std::vector<store::AuditRecord>&) override {
-    return No();
-  }
-  absl::Status AppendAudit(const std::vector<store::AuditRecord>&) override { return No(); }
-  absl::Status TrimAudit(size_t, int64_t) override { return No(); }
-  absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
-    return No();
-  }
-  absl::StatusOr<StoredRows> LoadRows() override { return No(); }
-  absl::Status ChangeRows(const RowChanges&) override { return No(); }
-  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string&) override { return No(); }
-  absl::Status PutMeta(const std::string&, const std::string&) override { return No(); }
-
- private:
-  static absl::Status No() { return Unavailable("nothing is kept"); }
-};
 
 class SuccessionTest : public testing::Test {
  protected:
@@ -84,6 +33,34 @@ TEST_F(SuccessionTest, AMasterGoesOn) {
   SuccessionWatch watch({});
   view_.sm.state = SmState::kMaster;
   EXPECT_EQ(Why(watch), "");
+}
+
+TEST_F(SuccessionTest, AMasterThatWasStoppedSaysSoUntilItIsMasterAgain) {
+  SuccessionWatch watch({});
+  view_.sm.state = SmState::kMaster;
+  EXPECT_THAT(Why(watch, seconds(14)), HasSubstr("was stopped"));
+  EXPECT_EQ(watch.successor().stopped_for, seconds(14));
+  Wait();
+  SuccessionWatch waiting(watch.successor());
+  view_.sm.state = SmState::kNotActive;
+  view_.sm.watched_master = WatchedMaster::kUnresponsive;
+  EXPECT_NE(Why(waiting), "");
+  EXPECT_EQ(waiting.successor().stopped_for, seconds(14));
+  store_.owner.reset();
+  SuccessionWatch contending(waiting.successor());
+  store_.why = "another fabricd has written";
+  EXPECT_NE(Why(contending), "");
+  EXPECT_EQ(contending.successor().stopped_for, seconds(14));
+  view_.sm.state = SmState::kMaster;
+  EXPECT_NE(Why(contending), "");
+  EXPECT_EQ(contending.successor().stopped_for, seconds(0));
+}
+
+TEST_F(SuccessionTest, OneThatWasStoppedBeforeItWasMasterHasWrittenNothing) {
+  SuccessionWatch watch({});
+  view_.sm.state = SmState::kDiscovering;
+  EXPECT_NE(Why(watch, seconds(14)), "");
+  EXPECT_EQ(watch.successor().stopped_for, seconds(0));
 }
 
 TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Optional;
 using testing::Pair;
 using testing::UnorderedElementsAre;
@@ -64,6 +65,12 @@ class TableRecordTest : public testing::Test {
     view_.table_writes = std::make_shared<const sweep::TableWrites>(
         sweep::TableWrites{{switches_[0], static_cast<uint16_t>(first / 64)}});
     Show(sweep::Phase::kProgramming);
+    if (is_long_) Last();
+  }
+  // The run goes on until its change is written.
+  void Last() {
+    Turn(now_);
+    Turn(now_ += TableRecord::kMostDelay);
   }
   // The tables of all switches by that plan.
   sweep::SwitchTables TablesOf(const Plan& plan) {
@@ -83,6 +90,7 @@ class TableRecordTest : public testing::Test {
   store::MemoryStore store_;
   int writes_ = 0;
   bool takes_ = true, owns_ = true;
+  bool is_long_ = true;  // Each run lasts as long as Last().
   TableRecord record_{[this](const auto& job) {
     if (takes_) job(store_);
     if (takes_) ++writes_;
@@ -161,12 +169,48 @@ TEST_F(TableRecordTest, HasTheChangesBetweenAnEarlierReadAndTheFirstDigests) {
 }
 
 TEST_F(TableRecordTest, TooManyChangesBeforeTheFirstDigestsMakeRoom) {
-  for (uint8_t port = 100; port < 240; ++port) WriteAll(port);
-  const Plan before = view_.plan;
+  Write(1, 1);
+  const Plan early = view_.plan;
   Write(70, 9);
+  Plan late;
+  for (uint8_t port = 10; port < 130; ++port) {
+    WriteFrom(1000, 4095, port);
+    if (port != 70) continue;
+    late = view_.plan;
+    Write(90, 7);
+  }
   EXPECT_LE(store_.LoadRows()->size(), RecordedTables::kSlots);
   BeCalm();
-  EXPECT_EQ(VouchedOf(before)->rows.size(), switches_.size());
+  EXPECT_EQ(VouchedOf(late)->rows.size(), switches_.size());
+  EXPECT_FALSE(VouchedOf(early)->rows.contains(GuidOf(switches_[0])))
+      << "the change of LID 70 made room";
+}
+
+TEST_F(TableRecordTest, AShortRunIsRecordedWhenItEnds) {
+  BeCalm();
+  const Plan before = view_.plan;
+  is_long_ = false;
+  Write(70, 9);
+  Turn(now_);
+  Turn(now_ += TableRecord::kMostDelay - milliseconds(1));
+  EXPECT_THAT(VouchedOf(before)->unread, IsEmpty());
+  Show(sweep::Phase::kIdle);
+  Turn(now_);
+  EXPECT_THAT(VouchedOf(before)->unread, Not(IsEmpty()));
+}
+
+TEST_F(TableRecordTest, ChangesWithinTheDelayAreOneWrite) {
+  BeCalm();
+  const Plan before = view_.plan;
+  const int writes = writes_;
+  is_long_ = false;
+  for (uint16_t lid = 100; lid < 100 + TableRecord::kMostWaiting - 1; ++lid) Write(lid, 9);
+  EXPECT_EQ(writes_, writes);
+  Last();
+  EXPECT_EQ(writes_, writes + 1);
+  EXPECT_EQ(Recorded().changes.size(), TableRecord::kMostWaiting - 1);
+  for (uint16_t lid = 200; lid < 200 + TableRecord::kMostWaiting; ++lid) Write(lid, 9);
+  EXPECT_EQ(writes_, writes + 2) << "as many as may wait";
 }
 
 TEST_F(TableRecordTest, APlanThatWasNamedAndGivenUpIsNoPartOfIt) {
@@ -241,6 +285,7 @@ TEST_F(TableRecordTest, AChangeOfTooManyBlocksWithdrawsIt) {
   view_.plan = plan;
   view_.table_writes = writes;
   Show(sweep::Phase::kProgramming);
+  Last();
   EXPECT_THAT(Recorded().digests, IsEmpty());
   const StoredRows rows = *store_.LoadRows();
   for (const auto& [key, text] : rows)

@@ -42,7 +42,7 @@ TEST_F(IdleReadsTest, QueuedReadsAreTakenBackWhenSomethingElseIsDone) {
 }
 
 TEST_F(IdleReadsTest, CommandsWaitForTheResultOrAreGivenBack) {
-  reads_.AddAll(false, ReadBack::Extent::kNotDiscovered, {7, 8});
+  reads_.AddAll(false, {7, 8});
   EXPECT_EQ(reads_.AdvanceReadBack(true, kNow), std::nullopt);
   EXPECT_THAT(reads_.Drop(), ElementsAre(7, 8));
   EXPECT_EQ(reads_.AdvanceReadBack(true, kNow), std::nullopt);
@@ -53,7 +53,7 @@ TEST_F(IdleReadsTest, WithNothingToReadTheResultComesAtOnce) {
   empty.observed.builder() = fabric::SnapshotBuilder();
   empty.observed.Rebuild();
   IdleReads reads(empty.ground(), empty.observed);
-  reads.AddAll(false, ReadBack::Extent::kNotDiscovered, {7});
+  reads.AddAll(false, {7});
   const auto result = reads.AdvanceReadBack(true, kNow);
   ASSERT_TRUE(result.has_value());
   EXPECT_TRUE(result->all);

@@ -93,6 +93,21 @@ TEST_F(AgendaTest, OnlyASweepThatIncludesACheckReadsBackAndOnce) {
   EXPECT_FALSE(agenda_.TakeReadBack());
 }
 
+TEST_F(AgendaTest, AnInterruptedReadBackFollowsTheNextSweep) {
+  agenda_.WantCheck("command", kNow);
+  agenda_.OnSweepStart(false);
+  agenda_.WantSweep("the local port went down");
+  agenda_.OnSweepStart(false);
+  EXPECT_TRUE(agenda_.TakeReadBack()) << "the first one has not ended";
+  agenda_.ReadBackAgain();
+  agenda_.WantSweep("start");
+  agenda_.OnSweepStart(false);
+  EXPECT_TRUE(agenda_.TakeReadBack());
+  agenda_.ReadBackAgain();
+  agenda_.DropSweep();
+  EXPECT_FALSE(agenda_.TakeReadBack()) << "another SM is master";
+}
+
 TEST_F(AgendaTest, ASweepThatStartsEndsRequestsForSweepsAndRetries) {
   agenda_.WantSweep("a");
   agenda_.WantRetrySoon(kNow);

@@ -102,13 +102,6 @@ TEST(Election, NeverTwoMastersOfOneView) {
         }
 }
 
-TEST(Election, AnSmIsNewByItsPort) {
-  const auto known = Remote(200, 3, SmState::kStandby), other = Remote(201, 3, SmState::kStandby);
-  EXPECT_FALSE(HasNew({Remote(200, 4, SmState::kNotActive)}, {known, other}));
-  EXPECT_FALSE(HasNew({}, {known}));
-  EXPECT_TRUE(HasNew({known, other}, {known}));
-}
-
 TEST(Election, ControlsOnlyWhereTheyAreLegal) {
   EXPECT_EQ(StateAfterControl(SmState::kStandby, SmControl::kHandover), SmState::kMaster);
   EXPECT_EQ(StateAfterControl(SmState::kNotActive, SmControl::kHandover), std::nullopt);

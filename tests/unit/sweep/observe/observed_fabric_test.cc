@@ -67,20 +67,6 @@ TEST_F(ObservedFabricTest, ASwitchNeedsNoLinkOfItsOwn) {
   EXPECT_EQ(observed_.OwnLinkFault(""), "");
 }
 
-TEST_F(ObservedFabricTest, AnOwnLinkThatWasLostIsMissingUntilADiscoverySeesIt) {
-  EXPECT_TRUE(ObservedFabric({}).HasOwnLink()) << "nothing is known";
-  EXPECT_TRUE(observed_.HasOwnLink());
-  observed_.SetOwnLink(false);
-  EXPECT_FALSE(observed_.HasOwnLink());
-  observed_.OnDiscovered(small_.Host(0), {});
-  EXPECT_TRUE(observed_.HasOwnLink());
-  wire::PortInfo down;
-  down.port_state = wire::PortState::kDown;
-  builder().SetPortInfo(small_.Host(0), down);
-  observed_.OnDiscovered(small_.Host(0), {});
-  EXPECT_FALSE(observed_.HasOwnLink());
-}
-
 TEST_F(ObservedFabricTest, UnreadAttributesAreBoundedAndReplacedByADiscovery) {
   observed_.AddUnread(std::vector<Unread>(kMaxUnread - 1));
   observed_.AddUnread(std::vector<Unread>(5));

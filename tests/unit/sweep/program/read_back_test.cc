@@ -106,21 +106,11 @@ TEST_F(ReadBackTest, SamplesReachEveryBlock) {
 }
 
 TEST_F(ReadBackTest, AllIsReadWithFewInFlight) {
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kNotDiscovered);
+  read_back_.AddAll(snapshot_, false);
   EXPECT_THAT(Answer(), SizeIs(2 * kBlocks));
   EXPECT_LE(most_in_flight_, ReadBack::kInFlight);
   EXPECT_EQ(read_back_.TakeResult(now_).tables_read, 2 * kBlocks);
   EXPECT_FALSE(read_back_.HasResult());
-}
-
-TEST_F(ReadBackTest, EverythingIncludesSettingsOfEndPorts) {
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kNotDiscovered);
-  Answer();
-  const size_t without = answered_;
-  (void)read_back_.TakeResult(now_);
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kEverything);
-  Answer();
-  EXPECT_GT(answered_, without);
 }
 
 TEST_F(ReadBackTest, ADifferenceIsRecordedAsAppliedAndTheWholeTableIsRead) {
@@ -163,7 +153,7 @@ TEST_F(ReadBackTest, ForwardingTablesOfASwitchWithAdaptiveRoutingAreNotRead) {
   const NodeIndex odd = small_.switches[0];
   devices_.applied().adaptive_routing().Put(odd, AdaptiveRouting::State::kOn);
   for (size_t block = 0; block < kBlocks; ++block) registers_[{odd, block}] = Bytes(9);
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kNotDiscovered);
+  read_back_.AddAll(snapshot_, false);
   for (const auto& [node, block] : Answer()) EXPECT_NE(node, odd) << "what it shows proves nothing";
   EXPECT_THAT(read_back_.TakeResult(now_).differing, IsEmpty());
   EXPECT_EQ(devices_.applied().Lft(odd).row().block(0)[0], 1);
@@ -192,7 +182,7 @@ TEST_F(ReadBackTest, SamplesKeepToTheirRate) {
 
 TEST_F(ReadBackTest, ARequestedReadBackIgnoresTheRate) {
   audit_.rate = 1;
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kNotDiscovered);
+  read_back_.AddAll(snapshot_, false);
   EXPECT_THAT(Answer(), SizeIs(2 * kBlocks));
 }
 
@@ -224,7 +214,7 @@ TEST_F(ReadBackTest, BlocksInFlightAreNotCompared) {
 
 TEST_F(ReadBackTest, APausedReadBackContinuesLater) {
   read_back_.Hold({5});
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kNotDiscovered);
+  read_back_.AddAll(snapshot_, false);
   Answer(1);
   read_back_.Pause();
   EXPECT_FALSE(read_back_.HasResult());
@@ -234,7 +224,7 @@ TEST_F(ReadBackTest, APausedReadBackContinuesLater) {
 }
 
 TEST_F(ReadBackTest, DropReturnsTheWaitingCommands) {
-  read_back_.AddAll(snapshot_, false, ReadBack::Extent::kNotDiscovered);
+  read_back_.AddAll(snapshot_, false);
   read_back_.Hold({5, 6});
   EXPECT_THAT(read_back_.Drop(), ElementsAre(5, 6));
   EXPECT_FALSE(read_back_.HasResult());

@@ -26,13 +26,14 @@ class ViewPublisherTest : public testing::Test {
     lids_.Update(observed_.snapshot(), problems_);
   }
   std::shared_ptr<const FabricView> Make(Phase phase = Phase::kIdle) {
-    return publisher_.Make({options_, phase, observed_, lids_, planner_, multicast_, mastership_,
-                            guard_, partitions_, problems_, isolated_, policy_},
+    return publisher_.Make({options_, phase, observed_, has_own_link_, lids_, planner_, multicast_,
+                            mastership_, guard_, partitions_, problems_, isolated_, policy_},
                            devices_.applied());
   }
 
   SmallFabric small_{2};
   CoreOptions options_;
+  bool has_own_link_ = true;
   mad::LocalPort local_;
   mad::TransactionEngine engine_{{}};
   DeviceTable devices_{options_.sm};
@@ -117,6 +118,12 @@ TEST_F(ViewPublisherTest, OnlyTheMasterShowsTheLidThatItAssigned) {
   (void)mastership_.OnDiscovered(observed_.snapshot(), {}, {}, Instant{});
   ASSERT_TRUE(mastership_.IsMaster());
   EXPECT_EQ(Make()->sm.lid, lids_.table()->Of(small_.Host(0)).base);
+}
+
+TEST_F(ViewPublisherTest, AViewShowsWhetherTheOwnPortHasALink) {
+  EXPECT_TRUE(Make()->sm.has_link);
+  has_own_link_ = false;
+  EXPECT_FALSE(Make()->sm.has_link);
 }
 
 TEST_F(ViewPublisherTest, WhileASweepReadsThePortTablesOfTheLastOneAreShown) {
