@@ -36,6 +36,11 @@ class ObservedFabric {
   void OnDiscovered(PortRef local, std::vector<Unread> unread);
   void AddUnread(const std::vector<Unread>& unread);
 
+  // As it was last read.
+  bool HasOwnPortUp() const {
+    const fabric::Port* own = snapshot_->port(local_);
+    return own != nullptr && own->IsUp();
+  }
   // Why the SM's own port leads to no manageable node; empty: it does. `may_be_held` is appended to
   // the statement that it has no link.
   std::string OwnLinkFault(std::string_view may_be_held) const;
