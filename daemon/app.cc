@@ -229,8 +229,10 @@ bool App::OnTurn(const sweep::Core& core) {
   node_.Record(view(), core.statistics().window, now);
   if (node_.HearsOfStop(view()->sm, now)) {
     spdlog::info("another node was stopped while it was master: reading everything again");
-    PostSweep(/*heavy=*/true, [](const absl::Status& status) {
-      if (!status.ok()) spdlog::warn("reading everything again: {}", Message(status));
+    PostSweep(/*heavy=*/true, [this](const absl::Status& status) {
+      if (status.ok()) return;
+      spdlog::warn("reading everything again: {}", Message(status));
+      node_.HearAgain();
     });
   }
   if (state_->m_keys().IsDue(now))
@@ -282,6 +284,7 @@ void App::ShutDown() {
   limit.At("the flight recorder");
   core_->StopRecording();
   limit.At("the store");
+  node_.End();
   state_->StopWriting();
   limit.At("listings and dumps");
   state_->StopListing();

@@ -2,7 +2,6 @@
 #include "shell/stop_notice.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,16 +30,14 @@ std::string_view StopNotices::NoticeIn(std::string_view about) {
 bool StopNotices::HasNew(const store::etcd::SharedStore& shared, Instant now) {
   if (now < next_) return false;
   next_ = now + kInterval;
-  std::map<std::string, std::string> heard;
   bool has_new = false;
   for (const store::etcd::Node& node : shared.nodes()) {
     const std::string_view notice = NoticeIn(node.statement.about);
     if (notice.empty() || node.instance == shared.instance()) continue;
-    const auto known = seen_.find(node.instance);
-    has_new = has_new || known == seen_.end() || known->second != notice;
-    heard.emplace(node.instance, notice);
+    std::string& seen = seen_[node.instance];
+    has_new = has_new || seen != notice;
+    seen = notice;
   }
-  seen_ = std::move(heard);
   return has_new;
 }
 

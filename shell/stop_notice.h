@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StopNotices: a master that was stopped may send one Set more when it continues (write_fence.h),
 // after its successor has read what that Set changes. So it says to the other nodes that it was
-// stopped, and the master reads everything again, once for each such stop.
+// stopped, and the master reads everything again: once for each stop, and again where another node
+// becomes master before that one does.
 //
 // The notice is a line of store::etcd::NodeStatement::about, for as long as the process waits.
 #pragma once
@@ -24,13 +25,16 @@ class StopNotices {
   // Call after each turn of a master. Whether another node says that it was stopped, and has not
   // said so before.
   bool HasNew(const store::etcd::SharedStore& shared, Instant now);
+  // What was to follow from the last call could not be done: each is new again.
+  void Forget() { seen_.clear(); }
 
  private:
   static constexpr Duration kInterval = std::chrono::milliseconds(500);
   static std::string_view NoticeIn(std::string_view about);
 
   Instant next_{};
-  std::map<std::string, std::string> seen_;  // By instance, of those that are there.
+  // By instance, also of those that are away for a moment: as many as there are state directories.
+  std::map<std::string, std::string> seen_;
 };
 
 }  // namespace fabricd::shell

@@ -19,19 +19,20 @@ namespace fabricd::shell {
 
 class TableRecord::Ledger {
  public:
+  // No digests stand. What the store has of the changes is not known: they are written again.
   RowChanges Withdraw() {
     stands_ = false;
-    last_ = base_ = 0;
-    rows_.clear();
-    plan_ = nullptr;
-    return WithdrawnTables();
+    base_ = 0;
+    RowChanges changes = WithdrawnTables();
+    for (const Row& row : rows_) changes[RecordedTables::ChangesKey(row.slot)] = row.text;
+    return changes;
   }
 
   void Add(const Change& change, RowChanges& changes) {
     if (plan_ != nullptr && !Append(*change.snapshot, change.plan, *change.writes, changes)) {
       const bool is_there = stands_ || !rows_.empty();
-      RowChanges withdrawn = Withdraw();
-      if (is_there) changes = std::move(withdrawn);
+      rows_.clear();
+      if (is_there) changes = Withdraw();
     }
     plan_ = change.plan;
   }
@@ -47,8 +48,10 @@ class TableRecord::Ledger {
     });
     RowChanges changes;
     // A run that was superseded may have named another plan than this.
-    if (plan_ != nullptr && plan_ != plan && !Append(snapshot, plan, {}, changes))
+    if (plan_ != nullptr && plan_ != plan && !Append(snapshot, plan, {}, changes)) {
+      rows_.clear();
       changes = Withdraw();
+    }
     changes[RecordedTables::WindowKey()] = std::to_string(window);
     changes[RecordedTables::MarkKey()] = "";
     for (size_t i = 0; i < RecordedTables::kDigestRows; ++i)
@@ -138,7 +141,7 @@ class TableRecord::Ledger {
   bool stands_ = false;
   uint64_t last_ = 0;     // Number of the last change.
   uint64_t base_ = 0;     // That the digests include.
-  Plan plan_;             // Of the last change, or of the digests. Null: none in this epoch.
+  Plan plan_;             // Of the last change, or of the digests. Null: there was none.
   std::deque<Row> rows_;  // Of changes, in the order of their numbers.
   size_t next_slot_ = 0;
   std::vector<Entry> digests_;  // [NodeIndex]
@@ -186,9 +189,12 @@ bool TableRecord::Begin(const sweep::FabricView& view, bool owns) {
     waiting_.clear();
     return false;
   }
-  // What it would write now is not written to any switch; and whoever claims the state meanwhile
-  // would find it changed.
-  if (!view.sm.has_link) return false;
+  // From now on nothing is written to any switch; and whoever claims the state later would find it
+  // changed.
+  if (!view.sm.has_link) {
+    WriteChanges();
+    return false;
+  }
   if (has_failed_->exchange(false)) state_ = State::kUnknown;
   if (state_ != State::kUnknown) return true;
   recorded_ = calm_plan_ = nullptr;
@@ -208,7 +214,12 @@ void TableRecord::NoteWrites(const sweep::FabricView& view) {
   if (waiting_.size() >= kMostWaiting) WriteChanges();
 }
 
+void TableRecord::OnEnd(bool owns) {
+  if (owns) WriteChanges();
+}
+
 void TableRecord::WriteChanges() {
+  if (waiting_.empty() || state_ == State::kUnknown) return;
   Write([changes = std::exchange(waiting_, {})](Ledger& ledger) {
     RowChanges rows;
     for (const Change& change : changes) ledger.Add(change, rows);
@@ -219,9 +230,14 @@ void TableRecord::WriteChanges() {
 bool TableRecord::Write(std::function<RowChanges(Ledger&)> make) {
   const bool is_posted =
       post_([make = std::move(make), ledger = ledger_, failed = has_failed_](store::Store& store) {
-        // What could not be written is written later; the store says why it refuses.
-        const RowChanges changes = make(*ledger);
-        if (!changes.empty() && !store.ChangeRows(changes).ok()) *failed = true;
+        // What could not be written is written later, in another form; the store says why it
+        // refuses. The next change then leads from the last plan that was noted.
+        absl::Status status = store.writable();
+        if (status.ok()) {
+          const RowChanges changes = make(*ledger);
+          if (!changes.empty()) status = store.ChangeRows(changes);
+        }
+        if (!status.ok()) *failed = true;
       });
   if (!is_posted) state_ = State::kUnknown;
   return is_posted;

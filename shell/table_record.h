@@ -10,9 +10,9 @@
 //
 // All is written beside the work of the core, which never waits for it: a short run is over before
 // etcd takes part of the processor. So a master leaves a record that is too old for the switches of
-// a change where it dies between its first Set and the answer of etcd, some ten milliseconds later;
-// or within the lease of its epoch, where it can reach the fabric and not etcd. The audit of tables
-// finds those (docs/HA.md).
+// a change where it dies, hangs or is stopped between its first Set and the answer of etcd, usually
+// within 30 ms; or within the lease of its epoch, where it can reach the fabric and not etcd. The
+// audit of tables finds those (docs/HA.md).
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ class TableRecord {
   // Runs a durable write on the store's thread. False: it is not run.
   using Post = std::function<bool(std::function<void(store::Store&)>)>;
   static constexpr Duration kCalm = std::chrono::seconds(1);
-  // From the list of a change to its record, where the run lasts so long; later where the core has
-  // no turn.
+  // A change is written so long after its list was seen, or when its run ends; later where the core
+  // has no turn meanwhile.
   static constexpr Duration kMostDelay = std::chrono::milliseconds(20);
   static constexpr size_t kMostWaiting = 16;  // Changes within that time.
   // The text of the changes that are kept, all together.
@@ -52,6 +52,8 @@ class TableRecord {
   // Call after each of the core's turns. `window`: in SMPs.
   void OnTurn(const std::shared_ptr<const sweep::FabricView>& view, bool owns, uint32_t window,
               Instant now);
+  // The core has had its last turn: what waits is written.
+  void OnEnd(bool owns);
 
  private:
   enum class State : uint8_t {

@@ -17,14 +17,17 @@ WriteFence::Witnesses WriteFence::WitnessesOf(store::etcd::SharedStore& shared,
           [&shared] { return shared.Confirm().ok(); }};
 }
 
+std::optional<WriteFence::Time> WriteFence::Pause() const {
+  const Time pause = turn_ ? witnesses_.now() - *turn_ : Time{};
+  if (pause <= kMostPause || HasKeptEpoch() || IsBroken(Breakage::kPauseNotNoticed))
+    return std::nullopt;
+  return pause;
+}
+
 std::optional<WriteFence::Time> WriteFence::BeginTurn() {
-  const Time now = witnesses_.now();
-  const Time pause = turn_ ? now - *turn_ : Time{};
-  const bool was_safe =
-      pause <= kMostPause || HasKeptEpoch() || IsBroken(Breakage::kPauseNotNoticed);
-  turn_ = now;
+  const std::optional<Time> pause = Pause();
+  turn_ = witnesses_.now();
   epoch_ = witnesses_.epoch();
-  if (was_safe) return std::nullopt;
   return pause;
 }
 

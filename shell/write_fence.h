@@ -5,7 +5,8 @@
 //
 //   the turn of the core began less than kMostPause ago: no standby has missed us (1.6 s at least)
 //   the epoch of the shared store is still the one with which the turn began, and the store
-//   confirms it: no other fabricd has taken it
+//   confirms it, and takes writes: no other fabricd has taken it, or has become master without it
+//   because nobody can take it
 //
 // The first one keeps a master routing that cannot reach the store. The core's thread; one at a
 // time. Confirming may wait for the store.
@@ -39,7 +40,9 @@ class WriteFence {
 
   explicit WriteFence(Witnesses witnesses) : witnesses_(std::move(witnesses)) {}
 
-  // A turn begins. How long ago the last one did, if another SM may have become master since.
+  // How long ago the turn began, if another SM may have become master since.
+  std::optional<Time> Pause() const;
+  // A turn begins. Pause() of the last one.
   std::optional<Time> BeginTurn();
   // False: it is a Set of an SMP, and the fence is closed.
   bool MaySend(const mad::OutgoingMad& mad);

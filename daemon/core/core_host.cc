@@ -70,6 +70,8 @@ void CoreHost::Turn() {
   for (sweep::Event& event : events_) runner_.Step(std::move(event), now);
   if (now >= core_->NextDeadline()) runner_.Step(sweep::TimerEvent{}, now);
   runner_.CarryOut(now);
+  // Before the store learns who has the epoch now: that would be another reason to start again.
+  if (fence_) pause_ = fence_->Pause();
 }
 
 }  // namespace fabricd::daemon

@@ -72,8 +72,8 @@ class CoreHost {
   void Run(const std::function<bool(const sweep::Core&)>& turn);
   // TransportNetwork::PortStatus(). The thread of Run().
   absl::Status PortStatus() const { return network_.PortStatus(); }
-  // How long this process was stopped, if for so long that another SM may be master. The core has
-  // done nothing since. The thread of Run().
+  // How long this process was stopped, if for so long that another SM may be master. The thread of
+  // Run().
   std::optional<shell::WriteFence::Time> pause() const { return pause_; }
   // Any thread.
   void CancelComputing() { executor_.Cancel(); }

@@ -76,7 +76,9 @@ void SharedNode::TellOthers(const sweep::SmStatus& sm) {
   about_ = std::move(about);
   shared_->SetStatement(
       {sm.state == wire::SmState::kMaster,
-       AboutText(about_) + shell::StopNotice(succession_.succession().stopped_for)});
+       AboutText(about_) + (shared_->other_owner()
+                                ? shell::StopNotice(succession_.succession().stopped_for)
+                                : "")});
 }
 
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.

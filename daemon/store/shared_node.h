@@ -55,10 +55,18 @@ class SharedNode {
   // Call after each turn: a node that was master and was stopped may have written since. Then
   // everything is to be read again.
   bool HearsOfStop(const sweep::SmStatus& sm, Instant now) {
-    return shared_ != nullptr && sm.Manages() && stops_.HasNew(*shared_, now);
+    if (shared_ == nullptr || !sm.Manages()) return false;
+    if (hears_again_.exchange(false)) stops_.Forget();
+    return stops_.HasNew(*shared_, now);
   }
+  // Any thread. It could not be read.
+  void HearAgain() { hears_again_ = true; }
   // Call after each turn: where this node waits, the core is given what the master has stored.
   void Follow() { follower_.Look(shared_); }
+  // After the last turn.
+  void End() {
+    if (shared_ != nullptr) tables_.OnEnd(shared_->epoch() != 0);
+  }
   // Another view was published.
   void OnView(const std::shared_ptr<const sweep::FabricView>& view);
 
@@ -87,6 +95,7 @@ class SharedNode {
   store::etcd::SharedStore* shared_ = nullptr;
   NodeAbout about_;  // As last said.
   std::atomic<bool> steps_down_ = false;
+  std::atomic<bool> hears_again_ = false;
   bool starts_again_ = false;
 };
 

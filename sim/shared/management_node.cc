@@ -93,8 +93,9 @@ class ManagementNode::Life final : public shell::Network,
     if (!view || core_thread_->is_killed()) return;
     node_.view_ = std::move(view);
     tables_.OnView(node_.view_, shared_->epoch() != 0);
-    shared_->SetStatement({node_.view_->sm.state == wire::SmState::kMaster,
-                           shell::StopNotice(succession_.succession().stopped_for)});
+    shared_->SetStatement(
+        {node_.view_->sm.state == wire::SmState::kMaster,
+         shared_->other_owner() ? shell::StopNotice(succession_.succession().stopped_for) : ""});
     if (node_.on_view) node_.on_view(*node_.view_);
   }
   void OnFinished(sweep::FinishedCommand finished) override {
@@ -183,6 +184,7 @@ void ManagementNode::Life::Manage() {
   }
   *is_over_ = true;
   if (core_thread_->is_killed()) return;
+  tables_.OnEnd(shared_->epoch() != 0);
   EndStore();
   if (core_thread_->is_killed()) return;
   node_.LeavePort();
@@ -202,6 +204,7 @@ void ManagementNode::Life::Turn() {
   for (sweep::Event& event : events) runner_->Step(std::move(event), now);
   if (now >= core_->NextDeadline()) runner_->Step(sweep::TimerEvent{}, now);
   runner_->CarryOut(now);
+  if (!core_thread_->is_killed()) pause_ = fence_.Pause();
 }
 
 // What is queued is done.

@@ -32,6 +32,28 @@ void Epoch::Begin(std::string key, int64_t revision) {
 }
 
 absl::Status Epoch::Confirm() {
+  return ConfirmBy([this](const std::string& key) -> absl::StatusOr<std::vector<KeyValue>> {
+    auto read = client_.Range({key});
+    if (!read.ok()) return read.status();
+    return std::move(read->kvs);
+  });
+}
+
+// A full etcd refuses a transaction for what it would put, before it compares. These comparisons
+// contradict each other, so that nothing is put.
+absl::Status Epoch::ConfirmAsWriter() {
+  return ConfirmBy([this](const std::string& key) -> absl::StatusOr<std::vector<KeyValue>> {
+    auto read = client_.Commit(
+        {{{key, Comparison::Field::kVersion, 0}, {key, Comparison::Field::kVersion, 1}},
+         {{key + "/never"}},
+         {{key}}});
+    if (!read.ok()) return read.status();
+    return std::move(read->kvs);
+  });
+}
+
+absl::Status Epoch::ConfirmBy(
+    const std::function<absl::StatusOr<std::vector<KeyValue>>(const std::string& key)>& read) {
   const int64_t held = revision();
   if (held == 0) return MakeStatus(absl::StatusCode::kAborted, "the lease is over");
   std::string key;
@@ -39,9 +61,9 @@ absl::Status Epoch::Confirm() {
     MutexLock lock(mutex_);
     key = key_;
   }
-  const auto read = client_.Range({key});
-  if (!read.ok()) return read.status();
-  if (!read->kvs.empty() && read->kvs[0].mod_revision == held) return absl::OkStatus();
+  const auto kvs = read(key);
+  if (!kvs.ok()) return kvs.status();
+  if (!kvs->empty() && (*kvs)[0].mod_revision == held) return absl::OkStatus();
   MutexLock lock(mutex_);
   if (revision_ == held) revision_ = 0;
   return MakeStatus(absl::StatusCode::kAborted, "another fabricd has taken the epoch");

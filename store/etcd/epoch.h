@@ -53,12 +53,18 @@ class Epoch {
   // Asks etcd whether the key is still ours. ABORTED: it is not, or the lease is over; the epoch is
   // over. UNAVAILABLE: etcd was not reached.
   absl::Status Confirm();
+  // The same, and that etcd takes writes: else nobody can take the epoch, and another SM may be
+  // master without it. RESOURCE_EXHAUSTED: etcd is full. Writes nothing.
+  absl::Status ConfirmAsWriter();
   // Ends it here alone.
   void Forget();
   // Ends it in etcd too, as far as that is reached.
   void Release();
 
  private:
+  absl::Status ConfirmBy(
+      const std::function<absl::StatusOr<std::vector<KeyValue>>(const std::string& key)>& read);
+
   Client& client_;
   const BootClock clock_;
   mutable Mutex mutex_;

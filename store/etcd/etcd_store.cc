@@ -64,7 +64,7 @@ class EtcdStore final : public NodePart {
   bool contends() const override { return standing_ == Standing::kContends; }
   bool is_beside_master() const override { return standing_ == Standing::kBesideMaster; }
   bool has_owner_kept_epoch() const override { return has_owner_kept_epoch_; }
-  absl::Status Confirm() override { return epoch_.Confirm(); }
+  absl::Status Confirm() override { return epoch_.ConfirmAsWriter(); }
   int64_t epoch() const override { return epoch_.revision(); }
   std::string why_reopen() const override {
     if (!is_superseded_) return "";

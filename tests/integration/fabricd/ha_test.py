@@ -499,6 +499,8 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.head1.log.wait_for(r"starting again: this process was stopped for \d+ ms")
         self.head1.log.wait_for("another fabricd uses it.*: waiting beside it")
         self.head1.wait_for("mode=standby")
+        self.head2.log.wait_for("another node was stopped while it was master")
+        self.head2.log.wait_for("tables read back")
         # Three may have passed the check before.
         self.assertLessEqual(len(self.oracle.sets(self.path("trace1"), since=last)), 3)
         self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))

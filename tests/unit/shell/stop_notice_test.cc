@@ -34,8 +34,14 @@ TEST_F(StopNoticesTest, AStopIsNewOnce) {
   EXPECT_TRUE(Look());
   EXPECT_FALSE(Look());
   store_.all_nodes.clear();
+  EXPECT_FALSE(Look());
+  Say("head2", seconds(14));
+  EXPECT_FALSE(Look()) << "its key was away for a moment";
+  store_.all_nodes.clear();
   Say("head2", seconds(15));
   EXPECT_TRUE(Look()) << "it was stopped again";
+  notices_.Forget();
+  EXPECT_TRUE(Look());
 }
 
 TEST_F(StopNoticesTest, EachNodeCountsButThisOne) {

@@ -199,6 +199,27 @@ TEST_F(TableRecordTest, AShortRunIsRecordedWhenItEnds) {
   EXPECT_THAT(VouchedOf(before)->unread, Not(IsEmpty()));
 }
 
+TEST_F(TableRecordTest, AChangeThatWaitsIsWrittenWhenTheLastTurnWas) {
+  for (const bool owns : {true, false}) {
+    BeCalm();
+    const Plan before = view_.plan;
+    is_long_ = false;
+    Write(owns ? 70 : 200, 9);
+    record_.OnEnd(owns);
+    EXPECT_EQ(VouchedOf(before)->unread.empty(), !owns);
+  }
+}
+
+TEST_F(TableRecordTest, AChangeThatWaitsIsWrittenWhenTheLinkIsLost) {
+  BeCalm();
+  const Plan before = view_.plan;
+  is_long_ = false;
+  Write(70, 9);
+  view_.sm.has_link = false;
+  Show(sweep::Phase::kProgramming);
+  EXPECT_THAT(VouchedOf(before)->unread, Not(IsEmpty()));
+}
+
 TEST_F(TableRecordTest, ChangesWithinTheDelayAreOneWrite) {
   BeCalm();
   const Plan before = view_.plan;
@@ -347,6 +368,23 @@ TEST_F(TableRecordTest, AChangeThatTheStoreRefusesWithdrawsIt) {
   store_.FailWrites(absl::OkStatus());
   Turn(now_);
   EXPECT_THAT(Recorded().digests, IsEmpty());
+}
+
+TEST_F(TableRecordTest, ChangesThatTheStoreRefusedComeWithTheNextOnes) {
+  BeCalm();
+  const Plan before = view_.plan;
+  Write(70, 9);
+  store_.FailWrites(Unavailable("etcd is away"));
+  Write(200, 7);
+  owns_ = false;  // The lease is over.
+  Write(300, 7);
+  store_.FailWrites(absl::OkStatus());
+  owns_ = true;
+  BeCalm();
+  const auto vouched = VouchedOf(before);
+  ASSERT_NE(vouched, nullptr);
+  EXPECT_EQ(vouched->rows.size(), switches_.size());
+  EXPECT_THAT(vouched->unread, IsEmpty());
 }
 
 TEST_F(TableRecordTest, IsTriedAgainWhereTheQueueIsFull) {

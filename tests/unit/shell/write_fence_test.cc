@@ -36,6 +36,17 @@ TEST_F(WriteFenceTest, ClosesInTheMiddleOfATurnThatWasStopped) {
   EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
 }
 
+TEST_F(WriteFenceTest, AStopWithinATurnShowsWhenTheTurnEnds) {
+  fence_.BeginTurn();
+  now_ += seconds(1);
+  EXPECT_EQ(fence_.Pause(), std::nullopt);
+  now_ += seconds(19);
+  EXPECT_EQ(fence_.Pause(), std::nullopt) << "the epoch is held";
+  epoch_ = 0;
+  EXPECT_EQ(fence_.Pause(), seconds(20));
+  EXPECT_FALSE(fence_.MayWrite()) << "it is no new turn";
+}
+
 // The lease lives on where another fabricd has taken the epoch by force.
 TEST_F(WriteFenceTest, ClosesWhereTheStoreDoesNotConfirmTheEpoch) {
   fence_.BeginTurn();

@@ -10,6 +10,7 @@
 
 #include "common/status.h"
 #include "store/etcd/client.h"
+#include "store/etcd/epoch.h"
 #include "tests/unit/store/etcd/client_kinds.h"
 #include "tests/unit/store/etcd/forwarding_client.h"
 #include "tests/unit/store/etcd/watch_recorder.h"
@@ -314,6 +315,23 @@ TEST_P(ClientContract, AFullDatabaseRefusesAllThatMakesItLarger) {
   EXPECT_TRUE(client_->RevokeLease(lease).ok());
   EXPECT_TRUE(client_->Commit({{}, {{"a", "", true}}})->succeeded);
   EXPECT_THAT(Read("a"), IsEmpty());
+}
+
+TEST_P(ClientContract, AnEpochIsConfirmedToItsWriterOnlyWhileEtcdTakesWrites) {
+  Use(GetParam().make_small());
+  Epoch epoch(*client_);
+  const auto lease = epoch.Grant(seconds(60));
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  epoch.Begin("epoch", *client_->Put("epoch", "head1", *lease));
+  EXPECT_TRUE(epoch.ConfirmAsWriter().ok()) << epoch.ConfirmAsWriter();
+  EXPECT_THAT(Read("epoch"), SizeIs(1));
+  EXPECT_THAT(Read("epoch/never"), IsEmpty());
+  home_->Fill();
+  EXPECT_EQ(epoch.ConfirmAsWriter().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(epoch.Confirm().ok()) << "it is ours all the same";
+  ASSERT_TRUE(client_->Commit({{}, {{"epoch", "", true}}})->succeeded);
+  EXPECT_EQ(epoch.Confirm().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(epoch.revision(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Etcds, ClientContract, ::testing::ValuesIn(ClientKinds()),
