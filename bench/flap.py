@@ -2,6 +2,7 @@
 """versus_opensm --flap: cables, switches and HCAs that go and come back on a running subnet, at
 ibsim's console, for one SM after the other. What counts is the time from the command to the last
 answer about a forwarding table, taken by the shim that counts MADs, and what was sent."""
+import itertools
 import re
 import subprocess
 import tempfile
@@ -43,6 +44,18 @@ class Log:
                 if left <= 0:
                     return None
                 self.changed.wait(left)
+
+
+def pick_cables(topology, count):
+    """As pick_faults: cables of leaves, each of another leaf as far as there are some."""
+    by_leaf = {}
+    for ends in topology.cables:
+        leaves = [end for end in ends if topology.rank.get(end[0]) == 0]
+        if len(leaves) == 1 and all(end[0] in topology.rank for end in ends):
+            by_leaf.setdefault(leaves[0][0], []).append(leaves[0])
+    in_turn = [cable for row in itertools.zip_longest(*by_leaf.values()) for cable in row if cable]
+    return {f"cable {number + 1}": (f'Unlink "{switch}"[{port}]', f'ReLink "{switch}"[{port}]')
+            for number, (switch, port) in enumerate(in_turn[:count])}
 
 
 def pick_faults(topology):
@@ -105,7 +118,7 @@ class Subject:
             time.sleep(0.02 if self.manager == "fabricd" else 0.2)
         raise RunError(f"{self.manager} does not come to rest")
 
-    def do(self, line):
+    def do(self, line, waits_for_ideal=True):
         """One command at the console, and its result."""
         before, said = self.counters.read(), len(self.log.lines)
         start = time.monotonic()
@@ -122,7 +135,7 @@ class Subject:
                   "blocks": delta.get("LinearForwardingTable.Set", 0),
                   "ms": (answered - start) * 1e3 if answered > start else None,
                   "report": report.split("RerouteCompleted: ")[-1] if report else ""}
-        if self.manager == "fabricd":  # The ideal plan comes later: it is not what is measured.
+        if self.manager == "fabricd" and waits_for_ideal:  # The ideal plan comes later: it is not what is measured.
             self.log.wait(r"settling", said, 15)
             self.wait_quiet()
             final = self.counters.read()
@@ -143,14 +156,16 @@ class Subject:
 
 def run(bench, managers, make_counters, commands):
     """{manager: {fault: {"down": record, "up": record}}}"""
-    faults = pick_faults(bench.topology)
+    cables = bench.args.cables
+    faults = pick_cables(bench.topology, cables) if cables else pick_faults(bench.topology)
     result = {}
     for manager in managers:
         with tempfile.TemporaryDirectory(prefix="versus.") as directory:
             command = [word for word in commands[manager](bench, directory) if word != "--once"]
             subject = Subject(bench, manager, command, make_counters(directory), directory)
             try:
-                result[manager] = {name: {"down": subject.do(down), "up": subject.do(up)}
+                result[manager] = {name: {"down": subject.do(down, not cables),
+                                          "up": subject.do(up, not cables)}
                                    for name, (down, up) in faults.items()}
             finally:
                 subject.stop()
