@@ -9,7 +9,8 @@ import tempfile
 import threading
 import time
 
-from peers import RunError, Simulator, cpu_times, find_umad2sim, opensm_environment, pinned
+from peers import (RunError, Simulator, cpu_times, find_umad2sim, opensm_environment, pinned,
+                   stop_process)
 
 QUIET = {"opensm": 4.0, "fabricd": 0.5}  # Seconds without a MAD after which it has ended.
 LONGEST = 300.0
@@ -44,6 +45,28 @@ class Log:
                 if left <= 0:
                     return None
                 self.changed.wait(left)
+
+
+class Processes:
+    """Programs of a bench, and what they say."""
+
+    def __init__(self, folder, patience=60):
+        self.folder, self.patience, self.started = folder, patience, []
+
+    def start(self, command):
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, cwd=self.folder)
+        self.started.append(process)
+        process.log = Log(process)
+        return process
+
+    def wait(self, process, pattern):
+        if process.log.wait(pattern, 0, self.patience) is None:
+            raise RunError(f"no {pattern!r} in:\n" + "\n".join(process.log.lines[-15:]))
+
+    def stop(self):
+        for process in reversed(self.started):
+            stop_process(process)
 
 
 def pick_cables(topology, count):
@@ -135,7 +158,8 @@ class Subject:
                   "blocks": delta.get("LinearForwardingTable.Set", 0),
                   "ms": (answered - start) * 1e3 if answered > start else None,
                   "report": report.split("RerouteCompleted: ")[-1] if report else ""}
-        if self.manager == "fabricd" and waits_for_ideal:  # The ideal plan comes later: it is not what is measured.
+        # The ideal plan comes later: it is not what is measured.
+        if self.manager == "fabricd" and waits_for_ideal:
             self.log.wait(r"settling", said, 15)
             self.wait_quiet()
             final = self.counters.read()

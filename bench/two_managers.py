@@ -9,7 +9,7 @@ import sys
 import time
 
 from counting import Counters
-from flap import Log
+from flap import Log, Processes
 from peers import ROOT, RunError, Simulator, find_umad2sim, opensm_environment, stop_process
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
@@ -160,33 +160,21 @@ class Pair:
         self.folder, self.topology, self.bin, self.shim = folder, topology, bin_dir, shim
         self.roots, self.proxies = roots, proxies
         self.etcd_options, self.config = etcd_options, config
-        self.started, self.etcds = [], None
+        self.processes, self.etcds = Processes(folder, PATIENCE), None
         self.simulator = Simulator(net, topology, folder, ibsim_cpus)
         self.managers = []
         try:
             if kind == "fabricd":
-                self.etcds = etcd.Etcds(members, self._start, self._wait, stop_process,
+                self.etcds = etcd.Etcds(members, self.processes.start, self.processes.wait,
+                                        stop_process,
                                         lambda name: os.path.join(folder, name))
             self.managers = [KINDS[kind](self, f"head{n}", host) for n, host in enumerate(hosts, 1)]
         except BaseException:
             self.stop()
             raise
 
-    def _start(self, command):
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, cwd=self.folder)
-        process.log = Log(process)
-        self.started.append(process)
-        return process
-
-    @staticmethod
-    def _wait(process, pattern):
-        if process.log.wait(pattern, 0, PATIENCE) is None:
-            raise RunError("etcd does not start:\n" + "\n".join(process.log.lines[-15:]))
-
     def stop(self):
         for manager in self.managers:
             manager.stop()
-        for process in self.started:
-            stop_process(process)
+        self.processes.stop()
         self.simulator.stop()

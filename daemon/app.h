@@ -117,7 +117,7 @@ class App final : public Backend {
   std::optional<OtherMaster> other_master() const override {
     return node_.other_master(view()->sm);
   }
-  bool is_cut_off() const override { return node_.has_others() && !view()->sm.has_link; }
+  bool is_cut_off() const override { return !view()->sm.has_link && node_.has_others(); }
   std::vector<SharingNode> sharing_nodes() const override { return node_.nodes(); }
   int64_t epoch() const override { return node_.epoch(); }
   sim::Control* sim_control() override { return port_->sim_control(); }

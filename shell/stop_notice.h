@@ -25,7 +25,7 @@ class StopNotices {
   // Call after each turn of a master. Whether another node says that it was stopped, and has not
   // said so before.
   bool HasNew(const store::etcd::SharedStore& shared, Instant now);
-  // What was to follow from the last call could not be done: each is new again.
+  // The read that was to follow could not be started: HasNew() returns true again.
   void Forget() { seen_.clear(); }
 
  private:

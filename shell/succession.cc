@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "shell/stop_notice.h"
+
 namespace fabricd::shell {
 namespace {
 
@@ -22,6 +24,10 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
   options.continues = continues;
   if (yields) options.yields = kTimeForAnother;
   if (continues) options.takeover_limit = kTakeoverLimit;
+}
+
+std::string SuccessionWatch::Notice(const store::etcd::SharedStore& shared) const {
+  return shared.other_owner() ? StopNotice(succession_.stopped_for) : "";
 }
 
 std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,

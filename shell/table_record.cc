@@ -28,13 +28,15 @@ class TableRecord::Ledger {
     return changes;
   }
 
-  void Add(const Change& change, RowChanges& changes) {
-    if (plan_ != nullptr && !Append(*change.snapshot, change.plan, *change.writes, changes)) {
+  // What is too much ends the record.
+  void Add(const fabric::FabricSnapshot& snapshot, const Plan& plan,
+           const sweep::TableWrites& writes, RowChanges& changes) {
+    if (plan_ != nullptr && !Append(snapshot, plan, writes, changes)) {
       const bool is_there = stands_ || !rows_.empty();
       rows_.clear();
       if (is_there) changes = Withdraw();
     }
-    plan_ = change.plan;
+    plan_ = plan;
   }
 
   RowChanges Confirm(const fabric::FabricSnapshot& snapshot, const Plan& plan, uint32_t window) {
@@ -48,10 +50,7 @@ class TableRecord::Ledger {
     });
     RowChanges changes;
     // A run that was superseded may have named another plan than this.
-    if (plan_ != nullptr && plan_ != plan && !Append(snapshot, plan, {}, changes)) {
-      rows_.clear();
-      changes = Withdraw();
-    }
+    if (plan_ != plan) Add(snapshot, plan, {}, changes);
     changes[RecordedTables::WindowKey()] = std::to_string(window);
     changes[RecordedTables::MarkKey()] = "";
     for (size_t i = 0; i < RecordedTables::kDigestRows; ++i)
@@ -60,7 +59,6 @@ class TableRecord::Ledger {
     changes[RecordedTables::BaseKey()] = std::to_string(last_);
     stands_ = true;
     base_ = last_;
-    plan_ = plan;
     return changes;
   }
 
@@ -222,7 +220,8 @@ void TableRecord::WriteChanges() {
   if (waiting_.empty() || state_ == State::kUnknown) return;
   Write([changes = std::exchange(waiting_, {})](Ledger& ledger) {
     RowChanges rows;
-    for (const Change& change : changes) ledger.Add(change, rows);
+    for (const Change& change : changes)
+      ledger.Add(*change.snapshot, change.plan, *change.writes, rows);
     return rows;
   });
 }
@@ -230,8 +229,8 @@ void TableRecord::WriteChanges() {
 bool TableRecord::Write(std::function<RowChanges(Ledger&)> make) {
   const bool is_posted =
       post_([make = std::move(make), ledger = ledger_, failed = has_failed_](store::Store& store) {
-        // What could not be written is written later, in another form; the store says why it
-        // refuses. The next change then leads from the last plan that was noted.
+        // The store says why it refuses. What was not written is part of the next change, which
+        // leads from the last plan that the ledger has.
         absl::Status status = store.writable();
         if (status.ok()) {
           const RowChanges changes = make(*ledger);

@@ -5,8 +5,8 @@
 //
 //   the turn of the core began less than kMostPause ago: no standby has missed us (1.6 s at least)
 //   the epoch of the shared store is still the one with which the turn began, and the store
-//   confirms it, and takes writes: no other fabricd has taken it, or has become master without it
-//   because nobody can take it
+//   confirms it, and takes writes: no other fabricd has taken it. (With a full etcd no fabricd can
+//   take it, so another one may be master without it.)
 //
 // The first one keeps a master routing that cannot reach the store. The core's thread; one at a
 // time. Confirming may wait for the store.

@@ -75,10 +75,7 @@ void SharedNode::TellOthers(const sweep::SmStatus& sm) {
   if (about == about_) return;
   about_ = std::move(about);
   shared_->SetStatement(
-      {sm.state == wire::SmState::kMaster,
-       AboutText(about_) + (shared_->other_owner()
-                                ? shell::StopNotice(succession_.succession().stopped_for)
-                                : "")});
+      {sm.state == wire::SmState::kMaster, AboutText(about_) + succession_.Notice(*shared_)});
 }
 
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.

@@ -94,8 +94,7 @@ class ManagementNode::Life final : public shell::Network,
     node_.view_ = std::move(view);
     tables_.OnView(node_.view_, shared_->epoch() != 0);
     shared_->SetStatement(
-        {node_.view_->sm.state == wire::SmState::kMaster,
-         shared_->other_owner() ? shell::StopNotice(succession_.succession().stopped_for) : ""});
+        {node_.view_->sm.state == wire::SmState::kMaster, succession_.Notice(*shared_)});
     if (node_.on_view) node_.on_view(*node_.view_);
   }
   void OnFinished(sweep::FinishedCommand finished) override {

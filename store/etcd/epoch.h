@@ -53,8 +53,8 @@ class Epoch {
   // Asks etcd whether the key is still ours. ABORTED: it is not, or the lease is over; the epoch is
   // over. UNAVAILABLE: etcd was not reached.
   absl::Status Confirm();
-  // The same, and that etcd takes writes: else nobody can take the epoch, and another SM may be
-  // master without it. RESOURCE_EXHAUSTED: etcd is full. Writes nothing.
+  // The same, and whether etcd takes writes. If it does not, no fabricd can take the epoch, so
+  // another one may be master without it. RESOURCE_EXHAUSTED: etcd is full. Writes nothing.
   absl::Status ConfirmAsWriter();
   // Ends it here alone.
   void Forget();

@@ -88,7 +88,7 @@ class SharedStore : public Store {
   // Names this node among nodes().
   virtual const std::string& instance() const = 0;
   // Asks etcd whether the epoch is still ours. Any thread. ABORTED: it is not. UNAVAILABLE: etcd
-  // does not answer. RESOURCE_EXHAUSTED: it is full, so that nobody can take the epoch.
+  // does not answer. RESOURCE_EXHAUSTED: it is full, and no fabricd can take the epoch.
   virtual absl::Status Confirm() = 0;
   // What the store's thread does: every `retry`, and `copy_after` a write. May wait for etcd.
   virtual void Turn() = 0;

@@ -52,8 +52,7 @@ class Agenda {
   // Whether requests of the sweep under way may yield to all others. Once a call passes false, it
   // stays false for this sweep.
   bool StaysPatient(bool may);
-  // What was to be read back after a heavy sweep is dropped by the next one: so it follows that
-  // one.
+  // A heavy sweep has interrupted a read-back of all tables. It is done after that sweep.
   void ReadBackAgain() { reads_back_ = true; }
   // Returns whether all tables are read back after the heavy sweep that ends. Resets it.
   bool TakeReadBack() { return std::exchange(reads_back_, false); }

@@ -29,7 +29,7 @@ class OwnPortWatch {
   }
   // The engine has dropped all requests. A discovery may follow.
   void OnRequestsDropped() { is_out_ = is_noted_ = false; }
-  // A discovery has filled `observed`. What was noted since its start is newer than what it read.
+  // A discovery has filled `observed`. A Note() since its start is newer, and stays.
   void OnDiscovered();
 
   // Reads the port, unless the last read is still out. Call at next(), while it is to be read.
