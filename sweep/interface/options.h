@@ -24,8 +24,9 @@ struct SmOptions {
   SmMode mode = SmMode::kManage;  // Stays the same until a restart.
   uint8_t priority = 0;           // 0-15
   SmKey sm_key{1};
-  Duration polling_timeout = std::chrono::seconds(10);  // Between a standby's polls of the master.
-  uint32_t polling_retries = 3;  // Unanswered polls in a row; then the master is gone.
+  // Between a standby's polls of the master.
+  Duration polling_timeout = std::chrono::milliseconds(500);
+  uint32_t polling_retries = 1;  // Unanswered polls in a row; then the master is gone.
   // Several managers share the durable state. Then this SM asks for the right to be master
   // (ClaimMastership), and where it only reads, it watches for a master that does not respond.
   bool shares_state = false;

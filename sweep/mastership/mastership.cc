@@ -207,8 +207,9 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
   if (!IsMaster() || seen.guid == local_port_.port_guid) return {};
   const auto known = std::find_if(others_.begin(), others_.end(),
                                   [&](const RemoteSm& sm) { return sm.guid == seen.guid; });
-  const bool is_change = known == others_.end() || known->state != seen.state;
-  const SmState before = known == others_.end() ? SmState::kNotActive : known->state;
+  const RemoteSm before = known == others_.end() ? RemoteSm() : *known;
+  const bool is_change =
+      known == others_.end() || before.state != seen.state || before.priority != seen.priority;
   if (known != others_.end()) {
     known->priority = seen.priority;
     known->state = seen.state;
@@ -224,10 +225,10 @@ Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
   else if (known == others_.end())
     order = {Order::Kind::kLookSoon, fmt::format("SM {}, which was not known, asks", seen.guid)};
   else if (Elect(own, others_).kind == ElectionVerdict::Kind::kHandover)
-    order = {Order::Kind::kLookSoon,
-             fmt::format("SM {} stands by now and is preferred", seen.guid)};
+    order = {Order::Kind::kLookSoon, fmt::format("SM {} (priority {}) stands by and is preferred",
+                                                 seen.guid, seen.priority)};
   if (order.kind == Order::Kind::kNothing || budget_.Take(now)) return order;
-  if (known != others_.end()) known->state = before;  // To notice the change again.
+  if (known != others_.end()) *known = before;  // To notice the change again.
   return {};
 }
 

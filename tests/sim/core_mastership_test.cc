@@ -19,7 +19,9 @@ using wire::SmState;
 
 class CoreMastership : public testing::Test {
  protected:
-  CoreMastership() : harness_(**sim::Generate("superpod:sus=1,hosts=4,rails=2")) {
+  // `polling`: between the standby's polls.
+  explicit CoreMastership(Duration polling = sweep::SmOptions().polling_timeout)
+      : harness_(**sim::Generate("superpod:sus=1,hosts=4,rails=2")), polling_(polling) {
     first_ = Join("node0001 mlx5_0", 5);
     EXPECT_TRUE(harness_.RunUntilUp(first_)) << LogOf(harness_.manager(first_));
     second_ = Join("node0002 mlx5_0", 3);
@@ -33,6 +35,7 @@ class CoreMastership : public testing::Test {
   size_t Join(const std::string& host, uint8_t priority) {
     sweep::CoreOptions options;
     options.sm.priority = priority;
+    options.sm.polling_timeout = polling_;
     return test::Join(harness_, host, options);
   }
   SmState State(size_t sm) { return harness_.manager(sm).core->sm_state(); }
@@ -67,11 +70,19 @@ class CoreMastership : public testing::Test {
     }
     return lids;
   }
+  void LoseTraps() {
+    harness_.manager(first_).tamper = [](mad::IncomingMad& mad) {
+      const auto smp = wire::Smp::Decode(
+          std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+      return !smp || smp->method != wire::Method::kTrap;
+    };
+  }
   uint64_t TableSets() {
     return harness_.fabric().stats().Of(wire::AttributeId::kLinearForwardingTable).sets;
   }
 
   sim::Simulation harness_;
+  const Duration polling_;
   size_t first_ = 0, second_ = 0;
 };
 
@@ -114,13 +125,20 @@ TEST_F(CoreMastership, AMasterOfALowerPriorityHandsOver) {
             harness_.manager(second_).view->sm.guid);
 }
 
-TEST_F(CoreMastership, WithoutTraps144TheMasterDetectsThePriorityByALightSweep) {
-  // Deaf for traps.
-  harness_.manager(first_).tamper = [](mad::IncomingMad& mad) {
-    const auto smp = wire::Smp::Decode(
-        std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
-    return !smp || smp->method != wire::Method::kTrap;
-  };
+// The master probes the sender.
+TEST_F(CoreMastership, WithoutTraps144TheMasterDetectsThePriorityByAPollOfTheStandby) {
+  LoseTraps();
+  harness_.Post(second_, sweep::SetPriority{1, 9});
+  EXPECT_TRUE(GoesOver(first_, second_, std::chrono::seconds(3)));
+}
+
+class CoreSeldomPolls : public CoreMastership {
+ protected:
+  CoreSeldomPolls() : CoreMastership(std::chrono::minutes(1)) {}
+};
+
+TEST_F(CoreSeldomPolls, WithoutTraps144TheMasterDetectsThePriorityByALightSweep) {
+  LoseTraps();
   harness_.Post(second_, sweep::SetPriority{1, 9});
   EXPECT_FALSE(GoesOver(first_, second_, std::chrono::seconds(3)));
   EXPECT_TRUE(GoesOver(first_, second_, std::chrono::seconds(12)));

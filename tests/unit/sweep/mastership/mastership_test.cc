@@ -378,7 +378,7 @@ TEST_F(MastershipTest, AStandbyThatOutranksItsMasterSendsItATrap) {
   EXPECT_EQ(engine_.size(), 1u) << "the poll";
   EXPECT_EQ(Poll(lower, now += std::chrono::seconds(20)).kind, Kind::kNothing);
   EXPECT_EQ(engine_.size(), 3u) << "a second poll, and its own PortInfo, for the trap";
-  EXPECT_EQ(Poll(lower, now += std::chrono::seconds(1)).kind, Kind::kNothing);
+  EXPECT_EQ(Poll(lower, now += options_.sm.polling_timeout / 2).kind, Kind::kNothing);
   EXPECT_EQ(engine_.size(), 3u) << "no trap, and no poll, so soon";
 }
 
