@@ -10,6 +10,7 @@
 namespace fabricd::shell {
 namespace {
 
+using store::etcd::FabricRole;
 using Contends = Succession::Contends;
 
 // After a step-down the subnet has no master until the other node has become it.
@@ -26,8 +27,14 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
   if (continues) options.takeover_limit = kTakeoverLimit;
 }
 
-std::string SuccessionWatch::Notice(const store::etcd::SharedStore& shared) const {
-  return shared.other_owner() ? StopNotice(succession_.stopped_for) : "";
+store::etcd::NodeStatement SuccessionWatch::Statement(const store::etcd::SharedStore& shared,
+                                                      const sweep::SmStatus& sm,
+                                                      std::string about) const {
+  if (shared.other_owner()) about += StopNotice(succession_.stopped_for);
+  const FabricRole role = !sm.has_link                         ? FabricRole::kNoLink
+                          : sm.state == wire::SmState::kMaster ? FabricRole::kMaster
+                                                               : FabricRole::kOther;
+  return {role, std::move(about)};
 }
 
 std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,
@@ -40,6 +47,12 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
     successor_.contends = Contends::kWithUnresponsiveOwner;
     successor_.unresponsive_master = view.sm.watched_guid;
     return "the master does not respond";
+  }
+  const auto owner = shared.other_owner();
+  if (view.sm.watched_master == sweep::WatchedMaster::kNoMaster && owner &&
+      owner->role == FabricRole::kNoLink) {
+    successor_.contends = Contends::kWithIdleOwner;
+    return "the master says that its port has no link";
   }
   if (view.sm.watched_master == sweep::WatchedMaster::kNone) {
     successor_.contends = Contends::kWithIdleOwner;
@@ -72,12 +85,15 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
     if (!has_managed_) successor_.read_tables = succession_.read_tables;
     return "another SM is master";
   }
-  // The state may have changed while this fabricd was about to become master: then it tries again.
-  // So does one that was master beside another one, which is master no longer.
+  // The state may have changed while this fabricd was about to become master: then it tries again
+  // with the epoch that it has taken. Without it the owner is another process, which may respond.
+  // One that was master beside another one, which is master no longer, tries again too.
   if (shared.is_beside_master())
     successor_.contends = Contends::kWithUnresponsiveOwner;
-  else if (!has_managed_)
+  else if (!has_managed_ && shared.epoch() != 0)
     successor_ = succession_;
+  else if (!has_managed_)
+    successor_.read_tables = succession_.read_tables;
   successor_.trusts_record = shared.has_owner_kept_epoch();
   successor_.yields = false;
   return shared.why_reopen();

@@ -46,9 +46,10 @@ class SuccessionWatch {
   // goes on. `pause`: WriteFence::BeginTurn(). `steps_down`: it was asked to.
   std::string WhyAgain(const store::etcd::SharedStore& shared, const sweep::FabricView& view,
                        std::optional<WriteFence::Time> pause, bool steps_down);
-  // What this node says of itself to the others, besides what they are: StopNotice(), where it
-  // waits.
-  std::string Notice(const store::etcd::SharedStore& shared) const;
+  // What this node says of itself to the others. `about`: of the daemon's part; StopNotice() is
+  // added where it waits.
+  store::etcd::NodeStatement Statement(const store::etcd::SharedStore& shared,
+                                       const sweep::SmStatus& sm, std::string about) const;
   // Of this start.
   const Succession& succession() const { return succession_; }
   // Of the next one.

@@ -72,10 +72,10 @@ void SharedNode::TellOthers(const sweep::SmStatus& sm) {
     about.version = version_;
     about.config = ConfigDigests(config_);
   }
-  if (about == about_) return;
+  if (about == about_ && sm.has_link == had_link_) return;
   about_ = std::move(about);
-  shared_->SetStatement(
-      {sm.state == wire::SmState::kMaster, AboutText(about_) + succession_.Notice(*shared_)});
+  had_link_ = sm.has_link;
+  shared_->SetStatement(succession_.Statement(*shared_, sm, AboutText(about_)));
 }
 
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.

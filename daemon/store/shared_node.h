@@ -94,6 +94,7 @@ class SharedNode {
   StateFollower follower_;
   store::etcd::SharedStore* shared_ = nullptr;
   NodeAbout about_;  // As last said.
+  bool had_link_ = true;
   std::atomic<bool> steps_down_ = false;
   std::atomic<bool> hears_again_ = false;
   bool starts_again_ = false;

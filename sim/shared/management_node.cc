@@ -93,8 +93,7 @@ class ManagementNode::Life final : public shell::Network,
     if (!view || core_thread_->is_killed()) return;
     node_.view_ = std::move(view);
     tables_.OnView(node_.view_, shared_->epoch() != 0);
-    shared_->SetStatement(
-        {node_.view_->sm.state == wire::SmState::kMaster, succession_.Notice(*shared_)});
+    shared_->SetStatement(succession_.Statement(*shared_, node_.view_->sm, ""));
     if (node_.on_view) node_.on_view(*node_.view_);
   }
   void OnFinished(sweep::FinishedCommand finished) override {

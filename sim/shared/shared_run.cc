@@ -18,6 +18,7 @@
 #include "sim/generate/generate.h"
 #include "sim/shared/hold_clients.h"
 #include "sim/shared/management_node.h"
+#include "sim/shared/manager_watch.h"
 #include "sim/shared/master_watch.h"
 #include "sim/simulation/observers.h"
 
@@ -28,7 +29,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kCheckers[] = {"LIDs",       "holds",  "old master",
+constexpr const char* kCheckers[] = {"LIDs",       "holds",  "old master", "manager",
                                      "one master", "tables", "unreachable"};
 constexpr const char* kTopologies[] = {"superpod:sus=1,hosts=4,rails=2",
                                        "fat-tree:radix=4,levels=2", "torus:dims=3x3,hosts=1"};
@@ -57,6 +58,7 @@ class SharedRun {
         watch_(world_.fabric(), WatchOptions{.lids_are_stable = true}),
         master_watch_([this] { return States(); },
                       [this](const std::string& what) { Say("old master", what); }),
+        manager_watch_(world_, nodes_, [this](const std::string& what) { Say("manager", what); }),
         clients_(
             world_, places_, rng_, [this] { return Master(); },
             [this](const std::string& what) { Say("holds", what); }) {
@@ -124,7 +126,7 @@ class SharedRun {
 
   // The same to nodes; half of the times not at once, but as one of the next Sets is sent.
   void StrikeNodes(uint64_t most, Duration longest,
-                   const std::function<void(ManagementNode& node, Instant end)>& strike);
+                   const std::function<void(ManagementNode& node, Instant end)>& fault);
 
   void AddNodes();
   void DrawFaults();
@@ -160,6 +162,7 @@ class SharedRun {
   Places places_;
   Watch watch_;
   MasterWatch master_watch_;
+  ManagerWatch manager_watch_;
   Observers observers_;
   std::vector<std::unique_ptr<ManagementNode>> nodes_;
   std::set<PortRef> pulled_;
@@ -226,6 +229,7 @@ void SharedRun::Tick() {
   const bool apart = AreApart();
   watch_.SetApart(world_.now(), apart);
   master_watch_.Look(world_.now(), apart);
+  if (!is_at_rest_) manager_watch_.Look();
   world_.threads().In(kTick, [this] { Tick(); });
 }
 
@@ -238,7 +242,11 @@ void SharedRun::DrawFaults() {
 }
 
 void SharedRun::StrikeNodes(uint64_t most, Duration longest,
-                            const std::function<void(ManagementNode& node, Instant end)>& strike) {
+                            const std::function<void(ManagementNode& node, Instant end)>& fault) {
+  const auto strike = [this, fault](ManagementNode& node, Instant end) {
+    manager_watch_.OnFault();
+    fault(node, end);
+  };
   Repeatedly(most, longest, [this, strike](Instant end) {
     ManagementNode* const node = &Victim();
     const uint64_t sets = 1 + rng_.Below(30);

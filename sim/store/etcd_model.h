@@ -46,6 +46,7 @@ class EtcdModel {
   void RenewLeases(Instant now);
   // The database is larger than its quota: whatever makes it larger is refused.
   void SetFull(bool is_full) { is_full_ = is_full; }
+  bool is_full() const { return is_full_; }
 
   int64_t revision() const { return revision_; }
   // Events of that revision and later ones can be read.

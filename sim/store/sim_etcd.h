@@ -48,6 +48,10 @@ class SimEtcd {
   void LoseLeader(Instant until);
   // Changes take up to so much more.
   void SetDisk(Duration slow) { slow_disk_ = slow; }
+  // It answers, and no fault makes it slow or full.
+  bool is_prompt() const {
+    return has_leader() && !model_.is_full() && slow_disk_ == Duration::zero();
+  }
   void Compact() { (void)model_.Compact(model_.revision()); }
 
   // Each transaction that was carried out, before its result is sent.

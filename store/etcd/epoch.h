@@ -29,10 +29,18 @@ std::chrono::nanoseconds BootTime();
 // BootTime(), or that of a simulated machine. Any thread.
 using BootClock = std::function<std::chrono::nanoseconds()>;
 
+// What a node is to the fabric, as it says itself.
+enum class FabricRole : uint8_t {
+  kOther,
+  kMaster,  // Of a subnet.
+  kNoLink,  // Its fabric port has no link, so that it reaches no device, master or not.
+};
+
 // Who has it.
 struct EpochOwner {
-  std::string name;      // "head1 pid 4711"
-  std::string endpoint;  // Of its API: HOST:PORT or unix:PATH; empty: it does not say.
+  std::string name;           // "head1 pid 4711"
+  std::string endpoint = {};  // Of its API: HOST:PORT or unix:PATH; empty: it does not say.
+  FabricRole role = FabricRole::kOther;
   friend bool operator==(const EpochOwner&, const EpochOwner&) = default;
 };
 

@@ -241,7 +241,7 @@ absl::StatusOr<Store::Claimed> EtcdStore::ClaimEpoch() {
   if (epoch_.Confirm().ok()) return claimed;
   if (options_.contends == Contends::kWithIdleOwner) {
     const auto view = SharedRows::ReadControl(*client_, options_.prefix);
-    if (view.ok() && view->OwnerIsMaster() && view->owner_instance != instance_) {
+    if (view.ok() && view->OwnerIs(FabricRole::kMaster) && view->owner_instance != instance_) {
       standing_ = Standing::kBesideMaster;
       Say(Unavailable("{}: {} is master of another part of the fabric", shared_.where(),
                       view->owner->name));
@@ -446,7 +446,7 @@ void EtcdStore::RaiseSchema(const SharedRows::View& view) {
 
 // When the master of the other part is no master any more, the state is read again.
 void EtcdStore::LookAtMaster(const absl::StatusOr<SharedRows::View>& view) {
-  if (view.ok() && view->owner && view->OwnerIsMaster()) return;
+  if (view.ok() && view->OwnerIs(FabricRole::kMaster)) return;
   Say(Unavailable("etcd {}: no other fabricd is master with it any more", options_.prefix));
   is_superseded_ = true;
 }

@@ -42,7 +42,7 @@ struct EtcdStoreOptions {
   std::function<bool()> may_take = {};
   // Where another fabricd has the epoch: refuse; or open without it, and have Claim() take it: from
   // an owner that does not respond on the fabric; or from one that says itself that it is not
-  // master. Where it says that it is, of a part of the fabric that cannot be seen from here,
+  // master, or has no link. Where it says that it is, of a part of the fabric that cannot be seen,
   // Claim() is granted without the epoch: routing goes on, and changes are refused.
   enum class Contends : uint8_t { kNo, kWithUnresponsiveOwner, kWithIdleOwner };
   Contends contends = Contends::kNo;

@@ -2,6 +2,8 @@
 #include "store/etcd/presence.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "common/number_text.h"
@@ -10,18 +12,23 @@
 
 namespace fabricd::store::etcd {
 namespace {
-constexpr char kMaster[] = "master";
-constexpr char kOther[] = "-";
+
+// By FabricRole. What another version says besides is kOther.
+constexpr std::array<std::string_view, 3> kRoles = {"-", "master", "no-link"};
+
 }  // namespace
 
 std::string StatementText(const NodeStatement& statement) {
-  return fmt::format("{} {}\n{}", statement.is_master ? kMaster : kOther, kSchema, statement.about);
+  return fmt::format("{} {}\n{}", kRoles[static_cast<size_t>(statement.role)], kSchema,
+                     statement.about);
 }
 
 NodeStatement ReadStatement(const std::string& text) {
   const size_t end = text.find('\n');
   NodeStatement statement;
-  statement.is_master = text.substr(0, std::min(end, text.find(' '))) == kMaster;
+  const auto role =
+      std::find(kRoles.begin(), kRoles.end(), text.substr(0, std::min(end, text.find(' '))));
+  if (role != kRoles.end()) statement.role = static_cast<FabricRole>(role - kRoles.begin());
   if (end != std::string::npos) statement.about = text.substr(end + 1);
   return statement;
 }

@@ -15,8 +15,8 @@
 namespace fabricd::store::etcd {
 
 struct NodeStatement {
-  bool is_master = false;  // Of a subnet.
-  std::string about;       // For the daemon's part of the other node; opaque here.
+  FabricRole role = FabricRole::kOther;
+  std::string about;  // For the daemon's part of the other node; opaque here.
   friend bool operator==(const NodeStatement&, const NodeStatement&) = default;
 };
 struct Node {

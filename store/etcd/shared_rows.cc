@@ -260,6 +260,8 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadUpTo(Client& client, const std:
     view.owner = OwnerOf(control->epoch.value);
     view.owner_instance = InstanceOf(control->epoch.value);
     view.epoch = control->epoch.mod_revision;
+    for (const Node& node : control->nodes)
+      if (node.instance == view.owner_instance) view.owner->role = node.statement.role;
   }
   view.schema = ParseNumber<int>(control->schema.value).value_or(0);
   view.resigned = ParseNumber<int64_t>(control->resigned.value).value_or(0);
@@ -285,12 +287,6 @@ absl::StatusOr<FlatRows> SharedRows::Read(Client& client, const std::string& pre
   auto view = ReadView(client, prefix);
   if (!view.ok()) return view.status();
   return std::move(view->rows);
-}
-
-bool SharedRows::View::OwnerIsMaster() const {
-  return std::any_of(nodes.begin(), nodes.end(), [this](const Node& node) {
-    return node.instance == owner_instance && node.statement.is_master;
-  });
 }
 
 bool SharedRows::View::MayRaiseSchema() const {

@@ -134,8 +134,7 @@ class SharedRows {
     KeyValue history;         // control/history (shared_history.h).
     int schema = 0;
 
-    // The owner says that it is master of a subnet.
-    bool OwnerIsMaster() const;
+    bool OwnerIs(FabricRole role) const { return owner && owner->role == role; }
     // All nodes know a newer layout, this one and another at least. One that is alone may have to
     // make room for an older one that is just not there.
     bool MayRaiseSchema() const;

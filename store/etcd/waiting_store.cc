@@ -155,7 +155,9 @@ class WaitingStore final : public NodePart {
     answered_ = options_.clock();
     ShowNodes(control->nodes);
     if (!control->owner) {
-      if (epoch_ == 0 && answered_ - opened_ < options_.yields) return "";
+      // Unless another node has had it since, and has given it away too.
+      if (epoch_ == 0 && control->sequence == sequence_ && answered_ - opened_ < options_.yields)
+        return "";
       MutexLock lock(mutex_);
       has_owner_resigned_ = epoch_ != 0 && control->resigned == epoch_;
       return fmt::format("etcd {}: nobody has the epoch", options_.prefix);

@@ -57,7 +57,8 @@ void Activities::OnLocalPort(mad::LocalPortEvent::Kind kind) {
   switch (kind) {
     case Kind::kPortActive:
       // The SM's own Set of ACTIVE also causes this. It is a change only if the port had no link.
-      if (state() == CoreState::kIdle && !(own_port_.has_link() && observed_.HasOwnPortUp()))
+      if (machine_.Allows(Start::kHeavySweep) &&
+          !(own_port_.has_link() && observed_.HasOwnPortUp()))
         agenda_.WantSweep("the local port came up");
       own_port_.Note(true);
       view_.MarkChanged();

@@ -64,7 +64,7 @@ class Activities {
   // True: the machine allows it, and this SM is master.
   bool MayAsMaster(Start start) const { return machine_.Allows(start) && mastership_.IsMaster(); }
   // True: what is acknowledged must reach devices.
-  bool WatchesOwnPort() const { return options_.sm.shares_state && mastership_.IsMaster(); }
+  bool WatchesOwnPort() const { return options_.sm.shares_state; }
   bool MayReroute() const;
   bool MaySurvey() const;
   bool MayRead() const { return MayAsMaster(Start::kReads) && follower_.empty(); }

@@ -17,10 +17,12 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   const bool is_master = watched != nullptr && watched->state == wire::SmState::kMaster;
   if (!is_master && state_ == WatchedMaster::kThere) return Set(WatchedMaster::kUnresponsive);
   if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNone);
-  if (watched == nullptr) return false;
-  watched_ = *watched;
-  next_ = now;
-  return is_master && Set(WatchedMaster::kThere);
+  if (watched != nullptr) {
+    watched_ = *watched;
+    next_ = now;
+  }
+  if (is_master) return Set(WatchedMaster::kThere);
+  return state_ == WatchedMaster::kUnknown && Set(WatchedMaster::kNoMaster);
 }
 
 bool MasterWatcher::OnCompletion(const mad::Completion& completion) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OwnPortWatch: whether the SM's own port has a link. The device reports a change by an event, but
-// ibsim does not, nor does a device without verbs. A master that shares its durable state must know
-// soon: it reaches no device, so it must acknowledge no change. For it the port is read too.
+// ibsim does not, nor does a device without verbs. An SM that shares its durable state must know
+// soon: a master without a link must acknowledge no change, and one that waits must sweep again
+// once it has a link. For them the port is read too.
 #pragma once
 
 #include <optional>

@@ -227,6 +227,20 @@ TEST_F(CoreWithoutPortEvents, AMasterWhoseLinkIsLostAmidASweepSeesThatToo) {
   EXPECT_FALSE(harness_.RunUntil([&] { return HasLink(sm); }, seconds(20)));
 }
 
+// Sweeps that fail are repeated seldom: this one must not wait for the next.
+TEST_F(CoreWithoutPortEvents, AReaderSweepsAgainOnceItsPortHasALink) {
+  const size_t sm = Add("node0002 mlx5_0", SmMode::kStandby);
+  const PortRef own = *harness_.fabric().FindHostPort("node0002 mlx5_0");
+  ASSERT_TRUE(harness_.fabric().Unlink(harness_.now(), own).ok());
+  harness_.Start(sm);
+  harness_.RunFor(seconds(20));
+  ASSERT_FALSE(HasLink(sm));
+  ASSERT_TRUE(harness_.fabric().Link(harness_.now(), own).ok());
+  EXPECT_TRUE(harness_.RunUntil(
+      [&] { return manager(sm).view->sm.watched_master == sweep::WatchedMaster::kNoMaster; },
+      seconds(1)));
+}
+
 TEST_F(CoreWithoutPortEvents, AMasterWithAStateOfItsOwnDoesNotReadItsPortAgainAndAgain) {
   for (const bool shares_state : {false, true}) {
     sim::Simulation harness(**sim::Generate("superpod:sus=1,hosts=4,rails=2"));

@@ -27,6 +27,7 @@ constexpr Case kCases[] = {
     {"Holds", Breakage::kHoldsForgotten, "holds"},
     {"Lids", Breakage::kLidGivenTwice, "LIDs"},
     {"OldMaster", Breakage::kPauseNotNoticed, "old master"},
+    {"Manager", Breakage::kEpochNeverTaken, "manager"},
     {"OneMaster", Breakage::kNeverUp, "one master"},
     {"Tables", Breakage::kBlockNotSent, "tables"},
     {"Unreachable", Breakage::kHoleInPlan, "unreachable"},

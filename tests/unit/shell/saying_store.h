@@ -18,7 +18,9 @@ class SayingStore final : public store::etcd::SharedStore {
   std::string why, own;
   std::vector<store::etcd::Node> all_nodes;
 
-  int64_t epoch() const override { return 7; }
+  int64_t number = 7;
+
+  int64_t epoch() const override { return number; }
   std::string why_reopen() const override { return why; }
   std::optional<store::etcd::EpochOwner> other_owner() const override { return owner; }
   bool contends() const override { return contending; }

@@ -16,7 +16,7 @@ class StopNoticesTest : public testing::Test {
   StopNoticesTest() { store_.own = "head1"; }
   void Say(const std::string& instance, std::chrono::nanoseconds stopped_for) {
     store_.all_nodes.push_back(
-        {instance, {false, "name head2 pid 7\n" + StopNotice(stopped_for) + "key a 1\n"}});
+        {instance, {{}, "name head2 pid 7\n" + StopNotice(stopped_for) + "key a 1\n"}});
   }
   bool Look() { return notices_.HasNew(store_, now_ += milliseconds(500)); }
 

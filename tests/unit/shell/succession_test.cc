@@ -12,6 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using store::etcd::FabricRole;
 using sweep::WatchedMaster;
 using testing::HasSubstr;
 using wire::SmState;
@@ -88,6 +89,31 @@ TEST_F(SuccessionTest, ItContendsWithAnIdleOwnerWhereNoMasterIsToBeSeen) {
   EXPECT_EQ(watch.successor().contends, Contends::kWithIdleOwner);
 }
 
+// It was lost while this node started to wait, so that no sweep has found that master.
+TEST_F(SuccessionTest, ItContendsAtOnceWithAnOwnerThatHasNoLink) {
+  SuccessionWatch watch({});
+  Wait();
+  store_.owner->role = FabricRole::kNoLink;
+  EXPECT_EQ(Why(watch), "") << "it may be seen by the sweep under way";
+  view_.sm.watched_master = WatchedMaster::kThere;
+  EXPECT_EQ(Why(watch), "") << "it responds: the link is back";
+  view_.sm.watched_master = WatchedMaster::kNoMaster;
+  EXPECT_NE(Why(watch), "");
+  EXPECT_EQ(watch.successor().contends, Contends::kWithIdleOwner);
+  store_.owner->role = FabricRole::kMaster;
+  EXPECT_EQ(Why(watch), "");
+}
+
+TEST_F(SuccessionTest, ANodeSaysWhetherItIsMasterAndHasALink) {
+  SuccessionWatch watch({});
+  const auto role = [&] { return watch.Statement(store_, view_.sm, "").role; };
+  EXPECT_EQ(role(), FabricRole::kOther);
+  view_.sm.state = SmState::kMaster;
+  EXPECT_EQ(role(), FabricRole::kMaster);
+  view_.sm.has_link = false;
+  EXPECT_EQ(role(), FabricRole::kNoLink);
+}
+
 TEST_F(SuccessionTest, TheRecordOfAnOwnerThatHasResignedIsTrusted) {
   SuccessionWatch watch({});
   Wait();
@@ -160,6 +186,23 @@ TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
   view_.sm.state = SmState::kMaster;
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
+}
+
+// Its question to the master is a short one, after the polls of a reader: they were another's.
+TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
+  const auto read = std::make_shared<const sweep::SwitchTables>();
+  SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner,
+                         .unresponsive_master = Guid(0x17),
+                         .stopped_for = seconds(3),
+                         .read_tables = read});
+  store_.number = 0;
+  store_.why = "another fabricd uses it";
+  view_.sm.state = SmState::kStandby;
+  EXPECT_EQ(Why(watch), store_.why);
+  EXPECT_EQ(watch.successor().contends, Contends::kNo);
+  EXPECT_EQ(watch.successor().unresponsive_master, Guid());
+  EXPECT_EQ(watch.successor().stopped_for, seconds(3));
+  EXPECT_EQ(watch.successor().read_tables, read);
 }
 
 TEST_F(SuccessionTest, AMasterBesideAnotherContendsWhenThatOneIsMasterNoMore) {

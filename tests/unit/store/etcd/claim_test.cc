@@ -110,7 +110,7 @@ TEST_F(ClaimTest, AnOwnersClaimNeedsNoForce) {
 
 TEST_F(ClaimTest, BesideAMasterOfAnotherPartRoutingGoesOnAndChangesAreRefused) {
   const auto owner = MustOpen(head1_);
-  owner->SetStatement({.is_master = true, .about = "head1"});
+  owner->SetStatement({.role = FabricRole::kMaster, .about = "head1"});
   ASSERT_TRUE(owner->PutLids({Record(1, 10)}).ok());
   contends_ = EtcdStoreOptions::Contends::kWithIdleOwner;
   const auto contender = Contend();
@@ -124,20 +124,22 @@ TEST_F(ClaimTest, BesideAMasterOfAnotherPartRoutingGoesOnAndChangesAreRefused) {
   std::this_thread::sleep_for(options_.retry * 4);
   EXPECT_EQ(contender->why_reopen(), "");
   EXPECT_TRUE(owner->Confirm().ok());
-  // Its fabric port is lost, say.
-  owner->SetStatement({.is_master = false, .about = "head1"});
+  owner->SetStatement({.role = FabricRole::kNoLink, .about = "head1"});
   EXPECT_TRUE(WaitFor([&] { return !contender->why_reopen().empty(); }));
 }
 
-TEST_F(ClaimTest, AnOwnerThatIsNoMasterLosesTheEpoch) {
-  const auto owner = MustOpen(head1_);
-  owner->SetStatement({.is_master = false, .about = "head1"});
+TEST_F(ClaimTest, AnOwnerThatIsNoMasterOrHasNoLinkLosesTheEpoch) {
   contends_ = EtcdStoreOptions::Contends::kWithIdleOwner;
-  const auto contender = Contend();
-  const auto claim = contender->Claim();
-  ASSERT_TRUE(claim.ok()) << claim.status();
-  EXPECT_FALSE(contender->is_beside_master());
-  EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
+  for (const FabricRole role : {FabricRole::kOther, FabricRole::kNoLink}) {
+    const auto owner = MustOpen(head1_);
+    owner->SetStatement({.role = role, .about = "head1"});
+    const auto contender = Contend();
+    ASSERT_TRUE(WaitFor([&] { return !owner->nodes().empty(); }));
+    const auto claim = contender->Claim();
+    ASSERT_TRUE(claim.ok()) << claim.status();
+    EXPECT_FALSE(contender->is_beside_master());
+    EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
+  }
 }
 
 // ---- what a waiting node knows of the owner's end, and nodes of each other
@@ -152,6 +154,15 @@ class WaitingTest : public EtcdTest {
     return *std::move(store);
   }
 };
+
+TEST_F(WaitingTest, AWaitingNodeKnowsTheRoleOfTheOwner) {
+  const auto owner = MustOpen(head1_);
+  const auto waiting = Wait();
+  for (const FabricRole role : {FabricRole::kMaster, FabricRole::kNoLink}) {
+    owner->SetStatement({.role = role, .about = "head1"});
+    EXPECT_TRUE(WaitFor([&] { return waiting->other_owner()->role == role; }));
+  }
+}
 
 TEST_F(WaitingTest, AnOwnerThatEndsInOrderHasResigned) {
   auto owner = MustOpen(head1_);
@@ -179,11 +190,20 @@ TEST_F(WaitingTest, OneThatHasSteppedDownLetsAnotherTakeTheEpochFirst) {
   EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); })) << "nobody came";
 }
 
+TEST_F(WaitingTest, OneThatHasSteppedDownTakesTheEpochAtOnceWhereTheOtherOneDoesSoToo) {
+  MustOpen(head1_).reset();
+  options_.yields = seconds(60);
+  options_.retry = seconds(1);  // So that it does not see the other one's epoch.
+  const auto waiting = Wait();
+  MustOpen(head1_).reset();
+  EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); }));
+}
+
 TEST_F(WaitingTest, NodesKnowOfEachOther) {
   const auto owner = MustOpen(head1_);
   auto waiting = Wait();
-  owner->SetStatement({true, "name a"});
-  waiting->SetStatement({false, "name b"});
+  owner->SetStatement({FabricRole::kMaster, "name a"});
+  waiting->SetStatement({FabricRole::kOther, "name b"});
   const auto abouts = [](const SharedStore& store) {
     std::vector<std::string> texts;
     for (const Node& node : store.nodes()) texts.push_back(node.statement.about);
@@ -193,7 +213,7 @@ TEST_F(WaitingTest, NodesKnowOfEachOther) {
   EXPECT_TRUE(WaitFor([&] { return abouts(*owner).size() == 2; }));
   EXPECT_TRUE(WaitFor([&] { return abouts(*waiting).size() == 2; }));
   EXPECT_THAT(abouts(*owner), ElementsAre("name a", "name b"));
-  waiting->SetStatement({false, "name c"});
+  waiting->SetStatement({FabricRole::kOther, "name c"});
   EXPECT_TRUE(WaitFor([&] { return abouts(*owner).back() == "name c"; }));
   waiting.reset();
   EXPECT_TRUE(WaitFor([&] { return abouts(*owner).size() == 1; }));

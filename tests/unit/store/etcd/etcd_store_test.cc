@@ -20,12 +20,13 @@ using ::testing::SizeIs;
 using Clock = std::chrono::steady_clock;
 
 TEST(Statements, NameTheNewestLayoutThatTheirVersionKnows) {
-  const NodeStatement statement{true, "head1 2\nMASTER"};
+  const NodeStatement statement{FabricRole::kMaster, "head1 2\nMASTER"};
   EXPECT_EQ(ReadStatement(StatementText(statement)), statement);
+  EXPECT_EQ(ReadStatement(StatementText({FabricRole::kNoLink, ""})).role, FabricRole::kNoLink);
   EXPECT_EQ(SchemaOf(StatementText(statement)), kSchema);
   EXPECT_EQ(SchemaOf("- 12\nhead1"), 12);
   // Of a version that did not name one.
-  EXPECT_TRUE(ReadStatement("master\nhead1 2").is_master);
+  EXPECT_EQ(ReadStatement("master\nhead1 2").role, FabricRole::kMaster);
   for (const char* text : {"master\nhead1 2", "-", "", "- x\n2"}) EXPECT_EQ(SchemaOf(text), 1);
 }
 

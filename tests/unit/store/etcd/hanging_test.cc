@@ -155,7 +155,7 @@ TEST_F(HangingTest, AStoreThatWaitsEndsAtOnce) {
   TcpProxy proxy(cluster_->endpoints()[0]);
   auto waiting = Wait(proxy.address());
   ASSERT_NE(waiting, nullptr);
-  waiting->SetStatement({.is_master = false, .about = "head2"});
+  waiting->SetStatement({.role = FabricRole::kOther, .about = "head2"});
   ASSERT_TRUE(WaitFor([&] { return waiting->nodes().size() == 1; }));
   proxy.Set(TcpProxy::Mode::kSwallow);
   std::this_thread::sleep_for(milliseconds(300));

@@ -45,8 +45,16 @@ TEST_F(MasterWatcherTest, AMasterThatASweepDoesNotFindAnyMoreIsUnresponsiveForGo
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
 }
 
+TEST_F(MasterWatcherTest, SaysThatNoSweepHasFoundAMasterYet) {
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnknown);
+  EXPECT_TRUE(watcher_.OnFound({Sm(1, SmState::kStandby)}, now_));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
+  EXPECT_TRUE(watcher_.OnFound({Sm(1, SmState::kMaster)}, now_));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
+}
+
 TEST_F(MasterWatcherTest, NoSmIsAbsentAtTheSecondSweepInARow) {
-  EXPECT_FALSE(watcher_.OnFound({}, now_));
+  EXPECT_TRUE(watcher_.OnFound({}, now_));
   EXPECT_FALSE(watcher_.OnFound({Sm(1, SmState::kDiscovering)}, now_));
   EXPECT_FALSE(watcher_.OnFound({Sm(1, SmState::kNotActive)}, now_));
   EXPECT_TRUE(watcher_.OnFound({}, now_));
