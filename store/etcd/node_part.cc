@@ -30,7 +30,7 @@ absl::StatusOr<std::string> InstanceOf(Store& local) {
 }
 
 std::string CopyMark(const std::string& prefix, const std::string& sequence) {
-  return prefix + " " + sequence;
+  return fmt::format("{} {}", prefix, WriteOf(sequence));
 }
 
 std::string CopyNote(const std::string& mark) {

@@ -34,9 +34,11 @@ EpochOwner OwnerOf(const std::string& value) {
   return owner;
 }
 
-bool IsOf(const std::string& sequence, const std::string& handle) {
+bool IsOf(std::string_view sequence, const std::string& handle) {
   return sequence.starts_with(handle + " ");
 }
+
+constexpr std::string_view kCarriedOver = " = ";
 
 Change ChangeOf(const FlatChanges::value_type& change, const std::string& prefix) {
   const auto& [key, value] = change;
@@ -74,6 +76,11 @@ Change Deletion(std::string key, std::string range_end = {}) {
 }
 
 }  // namespace
+
+std::string_view WriteOf(std::string_view sequence) {
+  const size_t at = sequence.find(kCarriedOver);
+  return at == std::string_view::npos ? sequence : sequence.substr(at + kCarriedOver.size());
+}
 
 // The control keys; what is not there has mod_revision 0.
 struct SharedRows::Control {
@@ -168,10 +175,11 @@ absl::StatusOr<SharedRows::Control> SharedRows::Look(const std::optional<std::st
 }
 
 bool SharedRows::IsOnlyOurs(const std::string& expected, const std::string& last) const {
-  if (last == expected) return true;
+  const std::string_view write = WriteOf(expected);
+  if (WriteOf(last) == write) return true;
   if (!IsOf(last, handle_)) return false;
-  if (!IsOf(expected, handle_)) return expected == foreign_;
-  return ParseNumber<uint64_t>(expected.substr(handle_.size() + 1)).value_or(0) >
+  if (!IsOf(write, handle_)) return write == WriteOf(foreign_);
+  return ParseNumber<uint64_t>(write.substr(handle_.size() + 1)).value_or(0) >
          writes_before_foreign_;
 }
 
@@ -231,7 +239,8 @@ absl::Status SharedRows::InheritBatch(const Control& control) {
     return absl::OkStatus();
   }
   if (!control.has_parts && control.commit.mod_revision == 0) return absl::OkStatus();
-  FABRICD_RETURN_IF_ERROR(CommitFenced({Deletion(Key("commit")), PartsDeletion(0)}, true).status);
+  FABRICD_RETURN_IF_ERROR(
+      CommitFenced({Deletion(Key("commit")), PartsDeletion(0)}, Counts::kAsWrite).status);
   is_batch_void_ = false;
   return absl::OkStatus();
 }
@@ -296,12 +305,12 @@ bool SharedRows::View::MayRaiseSchema() const {
 }
 
 absl::Status SharedRows::RaiseSchema() {
-  return CommitFenced({{Key("schema"), std::to_string(kSchema)}}, false).status;
+  return CommitFenced({{Key("schema"), std::to_string(kSchema)}}, Counts::kNot).status;
 }
 
 void SharedRows::Resign() {
   const int64_t epoch = epoch_.revision();
-  if (epoch != 0) (void)CommitFenced({{Key("resigned"), std::to_string(epoch)}}, false);
+  if (epoch != 0) (void)CommitFenced({{Key("resigned"), std::to_string(epoch)}}, Counts::kNot);
   epoch_.Release();
 }
 
@@ -317,7 +326,7 @@ SharedRows::Result SharedRows::Write(const FlatChanges& changes) {
     if (carried.outcome != Outcome::kDone) return carried;
   }
   if (is_large) return WriteLarge(changes);
-  return CommitFenced(ChangesOf(changes, options_.prefix), true);
+  return CommitFenced(ChangesOf(changes, options_.prefix), Counts::kAsWrite);
 }
 
 SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
@@ -327,12 +336,13 @@ SharedRows::Result SharedRows::WriteLarge(const FlatChanges& changes) {
   }
   const std::vector<std::string> parts = EncodeChanges(changes, kPartBytes);
   for (size_t i = 0; i < parts.size(); ++i) {
-    Result staged = CommitFenced({{PartKey(i), parts[i]}}, false);
+    Result staged = CommitFenced({{PartKey(i), parts[i]}}, Counts::kNot);
     if (staged.outcome != Outcome::kDone) return staged;
   }
   // Parts that an owner before has left, and whose commit was refused, are none of this batch.
-  Result committed = CommitFenced(
-      {{Key("commit"), std::to_string(parts.size())}, PartsDeletion(parts.size())}, true);
+  Result committed =
+      CommitFenced({{Key("commit"), std::to_string(parts.size())}, PartsDeletion(parts.size())},
+                   Counts::kAsWrite);
   is_batch_void_ = committed.outcome == Outcome::kNotReached;
   if (committed.outcome != Outcome::kDone) return committed;
   Owe(changes, sequence_revision_);
@@ -384,7 +394,7 @@ SharedRows::Result SharedRows::CarryOverSome() {
   }
   // The last one counts, so that an attempt that arrives late cannot delete the parts of the next
   // write.
-  Result carried = CommitFenced(std::move(some), is_last);
+  Result carried = CommitFenced(std::move(some), is_last ? Counts::kAsCarriedOver : Counts::kNot);
   // The next Attach() finds what is left.
   if (carried.outcome == Outcome::kNotReached) epoch_.Forget();
   if (carried.outcome != Outcome::kDone) return carried;
@@ -395,13 +405,14 @@ SharedRows::Result SharedRows::CarryOverSome() {
   return carried;
 }
 
-// `counts`: it is a write, and changes the sequence. What does not may be repeated.
-SharedRows::Result SharedRows::CommitFenced(std::vector<Change> changes, bool counts) {
+SharedRows::Result SharedRows::CommitFenced(std::vector<Change> changes, Counts counts) {
   // Read once: 0 would compare equal to a key that has expired.
   const int64_t epoch = epoch_.revision();
   if (epoch == 0) return {Outcome::kEpochOver, Unavailable("{}: the lease is over", where())};
-  const std::string ours = counts ? NextSequence() : "";
-  if (counts) changes.push_back({Key("sequence"), ours});
+  std::string ours;
+  if (counts != Counts::kNot) ours = NextSequence();
+  if (counts == Counts::kAsCarriedOver) ours.append(kCarriedOver).append(WriteOf(sequence_));
+  if (!ours.empty()) changes.push_back({Key("sequence"), ours});
   std::vector<Comparison> fence = {
       {Key("epoch"), Comparison::Field::kModRevision, epoch},
       {Key("sequence"), Comparison::Field::kModRevision, sequence_revision_}};
@@ -410,8 +421,8 @@ SharedRows::Result SharedRows::CommitFenced(std::vector<Change> changes, bool co
   if (!result.ok())
     return {absl::IsUnavailable(result.status()) ? Outcome::kNotReached : Outcome::kRefused,
             result.status()};
-  if (!result->succeeded) return ResultOfRefusal(*result, ours, counts);
-  if (counts) {
+  if (!result->succeeded) return ResultOfRefusal(*result, ours);
+  if (!ours.empty()) {
     sequence_ = ours;
     sequence_revision_ = result->revision;
   }
@@ -419,11 +430,11 @@ SharedRows::Result SharedRows::CommitFenced(std::vector<Change> changes, bool co
 }
 
 SharedRows::Result SharedRows::ResultOfRefusal(const TransactionResult& refused,
-                                               const std::string& ours, bool counts) {
+                                               const std::string& ours) {
   KeyValue sequence;
   for (const KeyValue& kv : refused.kvs)
     if (kv.key == Key("sequence")) sequence = kv;
-  if (counts && sequence.value == ours) {  // Done by an attempt whose answer was lost.
+  if (!ours.empty() && sequence.value == ours) {  // Done by an attempt whose answer was lost.
     sequence_ = ours;
     sequence_revision_ = sequence.mod_revision;
     return {};

@@ -9,7 +9,8 @@
 //   PREFIX control/history    of the shared history (shared_history.h)
 //   PREFIX control/resigned   the number of the last epoch that was given back, and not lost
 //   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it, and each take
-//                             of the epoch
+//                             of the epoch. "HANDLE NUMBER = WRITE": rows were carried over since
+//                             that write, which changes none
 //   PREFIX control/batch/N    parts of a large write; they mean nothing before
 //   PREFIX control/commit     says that the parts of a batch are all there
 //
@@ -24,6 +25,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -44,6 +46,9 @@ inline constexpr size_t kMostRowBytes = size_t{256} << 10;
 inline constexpr std::chrono::seconds kCarryOverAfter{10};
 // The lease has to be kept alive, and a requester may be waiting.
 inline constexpr std::chrono::milliseconds kCarryOverTime{500};
+
+// The last write that a sequence names: where it is the same, the rows are.
+std::string_view WriteOf(std::string_view sequence);
 
 struct SharedRowsOptions {
   std::string prefix = "/fabricd/";  // Ends with a slash.
@@ -97,7 +102,7 @@ class SharedRows {
   // kCarryOverTime. Whether a last one was sent, which changes sequence().
   bool CarryOverIfDue(size_t transactions);
   // A write of nothing: whether etcd takes writes.
-  Result Touch() { return CommitFenced({}, true); }
+  Result Touch() { return CommitFenced({}, Counts::kAsWrite); }
 
   // Makes the layout the newest that this program knows, for good.
   absl::Status RaiseSchema();
@@ -163,8 +168,11 @@ class SharedRows {
   void Owe(FlatChanges batch, int64_t commit);
   Result CarryOverSome();
   Result WriteLarge(const FlatChanges& changes);
-  Result CommitFenced(std::vector<Change> changes, bool counts);
-  Result ResultOfRefusal(const TransactionResult& refused, const std::string& ours, bool counts);
+  // How a transaction changes the sequence. One that does not may be repeated.
+  enum class Counts : uint8_t { kNot, kAsWrite, kAsCarriedOver };
+  Result CommitFenced(std::vector<Change> changes, Counts counts);
+  // `ours`: the sequence that it would have put; empty: none.
+  Result ResultOfRefusal(const TransactionResult& refused, const std::string& ours);
 
   Client& client_;
   const SharedRowsOptions options_;

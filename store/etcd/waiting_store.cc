@@ -164,7 +164,7 @@ class WaitingStore final : public NodePart {
     }
     NoteOwner(*control);
     // What could not be read or written now is tried again next time.
-    if (control->sequence != sequence_) (void)Refresh();
+    if (WriteOf(control->sequence) != WriteOf(sequence_)) (void)Refresh();
     history_.Follow(control->history);
     history_.Send();
     return "";

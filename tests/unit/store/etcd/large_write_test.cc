@@ -123,6 +123,36 @@ TEST_F(LargeWriteTest, PartsOfAnEarlierOwnerAreNotPartOfIt) {
   EXPECT_EQ(Keys("control/batch/"), 1u);
 }
 
+// A contender that has read before that would start again, and discover the fabric twice.
+TEST_F(LargeWriteTest, CarryingItOverIsNoWrite) {
+  SharedRows rows(*client_, OptionsOf("node"));
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  ASSERT_EQ(rows.Write(ManyChanges(300, "x")).outcome, SharedRows::Outcome::kDone);
+  const std::string read = SharedRows::ReadControl(*client_, kPrefix)->sequence;
+  ASSERT_EQ(rows.CarryOver().outcome, SharedRows::Outcome::kDone);
+  const std::string carried = SharedRows::ReadControl(*client_, kPrefix)->sequence;
+  EXPECT_NE(carried, read) << "an attempt that arrives late is refused";
+  SharedRows next(*client_, OptionsOf("next"));
+  ASSERT_TRUE(next.Attach(std::nullopt, /*by_force=*/true).ok());
+  EXPECT_TRUE(next.HasFound(read));
+  ASSERT_EQ(rows.Write({{"row/many/1", "y"}}).outcome, SharedRows::Outcome::kTakenOver);
+  ASSERT_TRUE(rows.Attach(std::nullopt, /*by_force=*/true).ok());
+  EXPECT_FALSE(rows.HasFound(carried)) << "another one has had the epoch";
+}
+
+// An owner knows its own writes after it has carried rows over too.
+TEST_F(LargeWriteTest, ALaterTakeFindsTheWritesOfThisObjectAlone) {
+  SharedRows rows(*client_, OptionsOf("node"));
+  ASSERT_TRUE(rows.Attach(std::nullopt).ok());
+  ASSERT_EQ(rows.Write(ManyChanges(300, "x")).outcome, SharedRows::Outcome::kDone);
+  ASSERT_EQ(rows.CarryOver().outcome, SharedRows::Outcome::kDone);
+  const std::string known = rows.sequence();
+  ASSERT_EQ(rows.Write({{"row/many/1", "y"}}).outcome, SharedRows::Outcome::kDone);
+  rows.epoch().Forget();
+  ASSERT_TRUE(rows.Attach(known).ok());
+  EXPECT_FALSE(rows.is_superseded());
+}
+
 // So it is carried over once, however often the epoch is taken again.
 TEST_F(LargeWriteTest, GoesOnWhereItWasAfterTheEpochWasTakenAgain) {
   SharedRows rows(*client_, OptionsOf("node"));
