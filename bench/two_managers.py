@@ -18,6 +18,10 @@ import etcd  # noqa: E402
 PATIENCE = 180.0
 
 
+class Ended(RunError):
+    """A manager has ended by itself."""
+
+
 class Manager:
     """One SM: its process, its log, and what it sends."""
 
@@ -54,10 +58,14 @@ class Manager:
         stop_process(self.process)
 
     def wait(self, pattern, since=0, timeout=PATIENCE):
-        """time.monotonic() when a line of the log from `since` on matched."""
-        if self.log.wait(pattern, since, timeout) is None:
-            raise RunError(f"{self.name}: no {pattern!r} within {timeout:.0f} s; the log ends:\n"
-                           + "\n".join(self.log.lines[-15:]))
+        """time.monotonic() when a line of the log from `since` on matched. Raises Ended."""
+        deadline = time.monotonic() + timeout
+        while self.log.wait(pattern, since, min(timeout, 1)) is None:
+            if self.process.poll() is not None:
+                raise Ended(f"{self.name} has ended with status {self.process.returncode}")
+            if time.monotonic() > deadline:
+                raise RunError(f"{self.name}: no {pattern!r} within {timeout:.0f} s; the log ends:"
+                               "\n" + "\n".join(self.log.lines[-15:]))
         return time.monotonic()
 
 
