@@ -56,6 +56,7 @@ enum class Breakage : uint8_t {
   kNumbersGivenTwice,     // All nodes number their events alike.
   // Of nodes that share a store on one fabric.
   kPauseNotNoticed,  // The fence is open to a master that was stopped.
+  kNoLinkNotSaid,    // A node does not say that its port has no link.
   kCount,
   kFirstOfStore = kNotFenced,
   kFirstOfShared = kPauseNotNoticed,

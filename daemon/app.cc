@@ -226,6 +226,7 @@ bool App::OnTurn(const sweep::Core& core) {
   exit_code_ = progress_->FindEnd(core);
   const Instant now = ProcessClock::Now();
   if (view()->subnet_up) window_.Note(core.statistics().window, now);
+  node_.TellOthers(view()->sm, now);
   node_.Record(view(), core.statistics().window, now);
   if (node_.HearsOfStop(view()->sm, now)) {
     spdlog::info("another node was stopped while it was master: reading everything again");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/breakage.h"
 #include "shell/stop_notice.h"
 
 namespace fabricd::shell {
@@ -27,14 +28,17 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
   if (continues) options.takeover_limit = kTakeoverLimit;
 }
 
-store::etcd::NodeStatement SuccessionWatch::Statement(const store::etcd::SharedStore& shared,
-                                                      const sweep::SmStatus& sm,
-                                                      std::string about) const {
-  if (shared.other_owner()) about += StopNotice(succession_.stopped_for);
-  const FabricRole role = !sm.has_link                         ? FabricRole::kNoLink
-                          : sm.state == wire::SmState::kMaster ? FabricRole::kMaster
-                                                               : FabricRole::kOther;
-  return {role, std::move(about)};
+std::string SuccessionWatch::Notice(const store::etcd::SharedStore& shared) const {
+  return shared.other_owner() ? StopNotice(succession_.stopped_for) : "";
+}
+
+FabricRole SuccessionWatch::Role(const sweep::SmStatus& sm, Instant now) {
+  if (sm.has_link || IsBroken(Breakage::kNoLinkNotSaid))
+    has_no_link_since_.reset();
+  else if (!has_no_link_since_)
+    has_no_link_since_ = now;
+  if (has_no_link_since_ && now - *has_no_link_since_ >= kLinkLost) return FabricRole::kNoLink;
+  return sm.state == wire::SmState::kMaster ? FabricRole::kMaster : FabricRole::kOther;
 }
 
 std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,
@@ -51,8 +55,8 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
   const auto owner = shared.other_owner();
   if (view.sm.watched_master == sweep::WatchedMaster::kNoMaster && owner &&
       owner->role == FabricRole::kNoLink) {
-    successor_.contends = Contends::kWithIdleOwner;
-    return "the master says that its port has no link";
+    successor_.contends = Contends::kWithOwnerWithoutLink;
+    return "the owner of the shared state says that its port has no link";
   }
   if (view.sm.watched_master == sweep::WatchedMaster::kNone) {
     successor_.contends = Contends::kWithIdleOwner;
@@ -86,10 +90,10 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
     return "another SM is master";
   }
   // The state may have changed while this fabricd was about to become master: then it tries again
-  // with the epoch that it has taken. Without it the owner is another process, which may respond.
+  // with the epoch that it has taken. Without the epoch it waits again: the owner may respond now.
   // One that was master beside another one, which is master no longer, tries again too.
   if (shared.is_beside_master())
-    successor_.contends = Contends::kWithUnresponsiveOwner;
+    successor_.contends = Contends::kWithIdleOwner;
   else if (!has_managed_ && shared.epoch() != 0)
     successor_ = succession_;
   else if (!has_managed_)

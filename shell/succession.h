@@ -3,12 +3,14 @@
 // how: beside the master, or to take its place (docs/HA.md).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "common/ids.h"
+#include "common/time.h"
 #include "shell/write_fence.h"
 #include "store/etcd/etcd_store.h"
 #include "sweep/interface/switch_tables.h"
@@ -40,16 +42,21 @@ struct Succession {
 // Decides for one start. The core's thread.
 class SuccessionWatch {
  public:
+  // Another node takes the place of a master whose link is down for so long: as long as it takes
+  // at least to notice one that does not respond (WriteFence). A shorter flap moves no mastership.
+  static constexpr std::chrono::milliseconds kLinkLost{1600};
+
   explicit SuccessionWatch(Succession succession) : succession_(std::move(succession)) {}
 
   // Call after each turn of the core. Why fabricd has to start again, with successor(); empty: it
   // goes on. `pause`: WriteFence::BeginTurn(). `steps_down`: it was asked to.
   std::string WhyAgain(const store::etcd::SharedStore& shared, const sweep::FabricView& view,
                        std::optional<WriteFence::Time> pause, bool steps_down);
-  // What this node says of itself to the others. `about`: of the daemon's part; StopNotice() is
-  // added where it waits.
-  store::etcd::NodeStatement Statement(const store::etcd::SharedStore& shared,
-                                       const sweep::SmStatus& sm, std::string about) const;
+  // What this node is to the fabric, to be said to the others. Call after each turn: a link that is
+  // down is named when it has been down for kLinkLost.
+  store::etcd::FabricRole Role(const sweep::SmStatus& sm, Instant now);
+  // What this node says besides: StopNotice(), where it waits.
+  std::string Notice(const store::etcd::SharedStore& shared) const;
   // Of this start.
   const Succession& succession() const { return succession_; }
   // Of the next one.
@@ -62,6 +69,7 @@ class SuccessionWatch {
   const Succession succession_;
   Succession successor_;
   bool has_managed_ = false;  // It has been master.
+  std::optional<Instant> has_no_link_since_;
 };
 
 }  // namespace fabricd::shell

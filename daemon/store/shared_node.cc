@@ -58,24 +58,24 @@ void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, ui
 
 void SharedNode::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   if (shared_ == nullptr) return;
-  TellOthers(view->sm);
   tables_.OnView(view, shared_->epoch() != 0);
 }
 
-void SharedNode::TellOthers(const sweep::SmStatus& sm) {
-  NodeAbout about = about_;
-  about.state = shared_->other_owner() ? SharingNode::kWaiting : std::string(SmStateName(sm.state));
-  about.sm_port = sm.guid;
-  if (about.name.empty()) {
-    about.name = OwnName();
-    about.endpoint = config_.etcd.advertise;
-    about.version = version_;
-    about.config = ConfigDigests(config_);
+void SharedNode::TellOthers(const sweep::SmStatus& sm, Instant now) {
+  if (shared_ == nullptr) return;
+  const Said said{succession_.Role(sm, now),
+                  shared_->other_owner() ? SharingNode::kWaiting : SmStateName(sm.state), sm.guid};
+  if (said == said_) return;
+  said_ = said;
+  if (about_.name.empty()) {
+    about_.name = OwnName();
+    about_.endpoint = config_.etcd.advertise;
+    about_.version = version_;
+    about_.config = ConfigDigests(config_);
   }
-  if (about == about_ && sm.has_link == had_link_) return;
-  about_ = std::move(about);
-  had_link_ = sm.has_link;
-  shared_->SetStatement(succession_.Statement(*shared_, sm, AboutText(about_)));
+  about_.state = said.state;
+  about_.sm_port = said.sm_port;
+  shared_->SetStatement({said.role, AboutText(about_) + succession_.Notice(*shared_)});
 }
 
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -48,6 +49,8 @@ class SharedNode {
   // Call after each turn. Returns why fabricd has to start again, with successor(); empty: it goes
   // on. `pause`: CoreHost::pause().
   std::string WhyAgain(const sweep::FabricView& view, std::optional<shell::WriteFence::Time> pause);
+  // Call after each turn: what this node is.
+  void TellOthers(const sweep::SmStatus& sm, Instant now);
   bool starts_again() const { return starts_again_; }  // WhyAgain() has said why.
   const shell::Succession& successor() const { return succession_.successor(); }
   // Call after each turn. `window`: in SMPs.
@@ -84,8 +87,6 @@ class SharedNode {
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
 
  private:
-  void TellOthers(const sweep::SmStatus& sm);
-
   const config::Config& config_;
   const std::string version_;
   shell::SuccessionWatch succession_;
@@ -93,8 +94,14 @@ class SharedNode {
   shell::StopNotices stops_;
   StateFollower follower_;
   store::etcd::SharedStore* shared_ = nullptr;
-  NodeAbout about_;  // As last said.
-  bool had_link_ = true;
+  NodeAbout about_;
+  struct Said {
+    store::etcd::FabricRole role = store::etcd::FabricRole::kOther;
+    std::string_view state;
+    Guid sm_port;
+    friend bool operator==(const Said&, const Said&) = default;
+  };
+  Said said_;  // Of what changes.
   std::atomic<bool> steps_down_ = false;
   std::atomic<bool> hears_again_ = false;
   bool starts_again_ = false;

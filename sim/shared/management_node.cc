@@ -93,7 +93,6 @@ class ManagementNode::Life final : public shell::Network,
     if (!view || core_thread_->is_killed()) return;
     node_.view_ = std::move(view);
     tables_.OnView(node_.view_, shared_->epoch() != 0);
-    shared_->SetStatement(succession_.Statement(*shared_, node_.view_->sm, ""));
     if (node_.on_view) node_.on_view(*node_.view_);
   }
   void OnFinished(sweep::FinishedCommand finished) override {
@@ -175,6 +174,8 @@ void ManagementNode::Life::Manage() {
       node_.Tell("starts again: " + why);
       break;
     }
+    shared_->SetStatement(
+        {succession_.Role(node_.view_->sm, world_.now()), succession_.Notice(*shared_)});
     tables_.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window, world_.now());
     if (node_.view_->sm.Manages() && stops_.HasNew(*shared_, world_.now()))
       Push(sweep::SweepCommand{0, /*heavy=*/true});

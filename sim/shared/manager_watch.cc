@@ -12,7 +12,7 @@ namespace {
 
 // Of a takeover, beyond the lease of a master that ended before it was seen.
 constexpr std::chrono::seconds kTakeover{8};
-// A master that was cut from etcd stays, and has the right to write so long after.
+// A master that is cut from etcd stays master, and may write again this long after the cut.
 constexpr std::chrono::seconds kReattached{3};
 
 }  // namespace

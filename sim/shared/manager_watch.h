@@ -23,7 +23,7 @@ class ManagerWatch {
 
   // Call often.
   void Look();
-  // A node is struck by a fault, maybe just as it takes over: the time begins again.
+  // A fault strikes a node or a switch, perhaps during a takeover: the time starts again.
   void OnFault() { since_ = kNever; }
 
  private:

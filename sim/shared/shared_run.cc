@@ -365,6 +365,7 @@ void SharedRun::DrawFabric() {
       const NodeIndex node = OneOf(others, rng_).node;
       if (!world_.fabric().device(node)->IsSwitch()) return;
       Tell(fmt::format("{} reboots", places_.NameOf(node)));
+      manager_watch_.OnFault();
       (void)world_.fabric().Reboot(world_.now(), node);
       world_.Schedule();
     });

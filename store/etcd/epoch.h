@@ -33,7 +33,7 @@ using BootClock = std::function<std::chrono::nanoseconds()>;
 enum class FabricRole : uint8_t {
   kOther,
   kMaster,  // Of a subnet.
-  kNoLink,  // Its fabric port has no link, so that it reaches no device, master or not.
+  kNoLink,  // Its port has no link, so that it reaches no device. It may be master or not.
 };
 
 // Who has it.

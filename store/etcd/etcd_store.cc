@@ -239,14 +239,13 @@ absl::StatusOr<Store::Claimed> EtcdStore::ClaimEpoch() {
   if (!contends()) standing_ = Standing::kOwner;
   Claimed claimed = std::exchange(first_claim_, {});
   if (epoch_.Confirm().ok()) return claimed;
-  if (options_.contends == Contends::kWithIdleOwner) {
-    const auto view = SharedRows::ReadControl(*client_, options_.prefix);
-    if (view.ok() && view->OwnerIs(FabricRole::kMaster) && view->owner_instance != instance_) {
-      standing_ = Standing::kBesideMaster;
-      Say(Unavailable("{}: {} is master of another part of the fabric", shared_.where(),
-                      view->owner->name));
-      return Claimed{};
-    }
+  const absl::Status objection = OwnersObjection(*client_, shared_.where(), instance_, options_);
+  if (!objection.ok()) {
+    Say(objection);
+    is_superseded_ = absl::IsAborted(objection);
+    if (is_superseded_) return objection;
+    standing_ = Standing::kBesideMaster;
+    return Claimed{};
   }
   absl::Status taken = shared_.Attach(std::nullopt, /*by_force=*/true);
   if (IsAway(taken)) {
@@ -455,7 +454,7 @@ void EtcdStore::CarryOver() {
   if (epoch_.revision() == 0 || !writable().ok()) return;
   // Where a write is under way, the next turn does it: this one has to keep the lease alive.
   if (!mutex_.TryLock()) return;
-  if (shared_.CarryOverIfDue(kCarriedPerTurn)) Keep({});
+  shared_.CarryOverIfDue(kCarriedPerTurn);
   mutex_.Unlock();
 }
 

@@ -41,10 +41,16 @@ struct EtcdStoreOptions {
   // Whether the epoch may be taken again. Called on the store's own thread. Empty: always.
   std::function<bool()> may_take = {};
   // Where another fabricd has the epoch: refuse; or open without it, and have Claim() take it: from
-  // an owner that does not respond on the fabric; or from one that says itself that it is not
-  // master, or has no link. Where it says that it is, of a part of the fabric that cannot be seen,
+  // an owner that does not respond on the fabric; from one that says that its port has no link, and
+  // still says so at the claim; or from one that says that it is not master. Where that one says
+  // that it is, of a part of the fabric that cannot be seen from here,
   // Claim() is granted without the epoch: routing goes on, and changes are refused.
-  enum class Contends : uint8_t { kNo, kWithUnresponsiveOwner, kWithIdleOwner };
+  enum class Contends : uint8_t {
+    kNo,
+    kWithUnresponsiveOwner,
+    kWithOwnerWithoutLink,
+    kWithIdleOwner,
+  };
   Contends contends = Contends::kNo;
   // The epoch of another fabricd has ended just now: what it knew is all in etcd.
   bool continues = false;

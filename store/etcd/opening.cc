@@ -34,4 +34,20 @@ absl::StatusOr<Found> FindState(Client& client, SharedRows& shared, const LocalC
   return Found{std::move(view->rows), std::move(view->sequence), attached, std::move(view->nodes)};
 }
 
+absl::Status OwnersObjection(Client& client, const std::string& where, const std::string& instance,
+                             const EtcdStoreOptions& options) {
+  using Contends = EtcdStoreOptions::Contends;
+  const bool is_to_be_idle = options.contends == Contends::kWithIdleOwner;
+  if (!is_to_be_idle && options.contends != Contends::kWithOwnerWithoutLink)
+    return absl::OkStatus();
+  const auto view = SharedRows::ReadControl(client, options.prefix);
+  if (!view.ok() || !view->owner || view->owner_instance == instance) return absl::OkStatus();
+  if (is_to_be_idle && view->OwnerIs(FabricRole::kMaster))
+    return Unavailable("{}: {} is master of another part of the fabric", where, view->owner->name);
+  if (!is_to_be_idle && !view->OwnerIs(FabricRole::kNoLink))
+    return MakeStatus(absl::StatusCode::kAborted, "{}: the port of {} has a link again", where,
+                      view->owner->name);
+  return absl::OkStatus();
+}
+
 }  // namespace fabricd::store::etcd

@@ -27,4 +27,11 @@ struct Found {
 absl::StatusOr<Found> FindState(Client& client, SharedRows& shared, const LocalCopy& copy,
                                 const EtcdStoreOptions& options);
 
+// Why a contender must not take the epoch, by what its owner says of itself now. OK: it may, as far
+// as that is known.
+//   UNAVAILABLE  the owner is master of another part of the fabric
+//   ABORTED      its port had no link, and has one again
+absl::Status OwnersObjection(Client& client, const std::string& where, const std::string& instance,
+                             const EtcdStoreOptions& options);
+
 }  // namespace fabricd::store::etcd

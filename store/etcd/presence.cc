@@ -13,7 +13,7 @@
 namespace fabricd::store::etcd {
 namespace {
 
-// By FabricRole. What another version says besides is kOther.
+// By FabricRole. Any other word is kOther.
 constexpr std::array<std::string_view, 3> kRoles = {"-", "master", "no-link"};
 
 }  // namespace

@@ -366,13 +366,12 @@ SharedRows::Result SharedRows::CarryOver() {
   return carried;
 }
 
-bool SharedRows::CarryOverIfDue(size_t transactions) {
-  if (!owed_ || options_.clock() < owed_->due) return false;
-  if (IsBroken(Breakage::kNeverCarriedOver)) return false;
+void SharedRows::CarryOverIfDue(size_t transactions) {
+  if (!owed_ || options_.clock() < owed_->due) return;
+  if (IsBroken(Breakage::kNeverCarriedOver)) return;
   const auto end = options_.clock() + kCarryOverTime;
   for (; owed_ && transactions > 0 && options_.clock() <= end; --transactions)
     if (CarryOverSome().outcome != Outcome::kDone) break;
-  return !owed_;
 }
 
 // What one transaction takes. The keys stay in `owed_` until the parts are deleted: who inherits

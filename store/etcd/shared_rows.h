@@ -10,7 +10,7 @@
 //   PREFIX control/resigned   the number of the last epoch that was given back, and not lost
 //   PREFIX control/sequence   the last write: "HANDLE NUMBER"; each write changes it, and each take
 //                             of the epoch. "HANDLE NUMBER = WRITE": rows were carried over since
-//                             that write, which changes none
+//                             that write; this changes no row
 //   PREFIX control/batch/N    parts of a large write; they mean nothing before
 //   PREFIX control/commit     says that the parts of a batch are all there
 //
@@ -99,8 +99,8 @@ class SharedRows {
   // Carries over the rows of a large write that was committed.
   Result CarryOver();
   // The same where it is time, and some of it: at most `transactions`, and none after
-  // kCarryOverTime. Whether a last one was sent, which changes sequence().
-  bool CarryOverIfDue(size_t transactions);
+  // kCarryOverTime.
+  void CarryOverIfDue(size_t transactions);
   // A write of nothing: whether etcd takes writes.
   Result Touch() { return CommitFenced({}, Counts::kAsWrite); }
 

@@ -154,17 +154,17 @@ class WaitingStore final : public NodePart {
     }
     answered_ = options_.clock();
     ShowNodes(control->nodes);
+    const bool is_same = WriteOf(control->sequence) == WriteOf(sequence_);
     if (!control->owner) {
-      // Unless another node has had it since, and has given it away too.
-      if (epoch_ == 0 && control->sequence == sequence_ && answered_ - opened_ < options_.yields)
-        return "";
+      // Not if another node has had the epoch since, and has given it back as well.
+      if (epoch_ == 0 && is_same && answered_ - opened_ < options_.yields) return "";
       MutexLock lock(mutex_);
       has_owner_resigned_ = epoch_ != 0 && control->resigned == epoch_;
       return fmt::format("etcd {}: nobody has the epoch", options_.prefix);
     }
     NoteOwner(*control);
     // What could not be read or written now is tried again next time.
-    if (WriteOf(control->sequence) != WriteOf(sequence_)) (void)Refresh();
+    if (!is_same) (void)Refresh();
     history_.Follow(control->history);
     history_.Send();
     return "";

@@ -63,7 +63,7 @@ class Activities {
  private:
   // True: the machine allows it, and this SM is master.
   bool MayAsMaster(Start start) const { return machine_.Allows(start) && mastership_.IsMaster(); }
-  // True: what is acknowledged must reach devices.
+  // True: other managers depend on whether this one has a link.
   bool WatchesOwnPort() const { return options_.sm.shares_state; }
   bool MayReroute() const;
   bool MaySurvey() const;

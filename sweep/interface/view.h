@@ -52,7 +52,7 @@ struct RemoteSm {
 
 // The master as an SM sees it that only reads, for managers that share its state.
 enum class WatchedMaster : uint8_t {
-  kUnknown,   // No sweep has ended yet.
+  kUnknown,   // No sweep has reached the fabric yet.
   kNoMaster,  // No sweep has found a master yet.
   kThere,
   kUnresponsive,  // The one that was seen does not respond, or is master no longer.

@@ -99,19 +99,28 @@ TEST_F(SuccessionTest, ItContendsAtOnceWithAnOwnerThatHasNoLink) {
   EXPECT_EQ(Why(watch), "") << "it responds: the link is back";
   view_.sm.watched_master = WatchedMaster::kNoMaster;
   EXPECT_NE(Why(watch), "");
-  EXPECT_EQ(watch.successor().contends, Contends::kWithIdleOwner);
+  EXPECT_EQ(watch.successor().contends, Contends::kWithOwnerWithoutLink);
   store_.owner->role = FabricRole::kMaster;
   EXPECT_EQ(Why(watch), "");
 }
 
-TEST_F(SuccessionTest, ANodeSaysWhetherItIsMasterAndHasALink) {
+TEST_F(SuccessionTest, ANodeSaysThatItsPortHasNoLinkAfterAWhile) {
   SuccessionWatch watch({});
-  const auto role = [&] { return watch.Statement(store_, view_.sm, "").role; };
-  EXPECT_EQ(role(), FabricRole::kOther);
+  Instant now;
+  const auto role = [&](milliseconds later) { return watch.Role(view_.sm, now += later); };
+  EXPECT_EQ(role(seconds(1)), FabricRole::kOther);
   view_.sm.state = SmState::kMaster;
-  EXPECT_EQ(role(), FabricRole::kMaster);
+  EXPECT_EQ(role(seconds(1)), FabricRole::kMaster);
   view_.sm.has_link = false;
-  EXPECT_EQ(role(), FabricRole::kNoLink);
+  EXPECT_EQ(role(seconds(1)), FabricRole::kMaster);
+  EXPECT_EQ(role(milliseconds(1599)), FabricRole::kMaster);
+  view_.sm.has_link = true;  // A flap moves no mastership.
+  EXPECT_EQ(role(seconds(1)), FabricRole::kMaster);
+  view_.sm.has_link = false;
+  EXPECT_EQ(role(seconds(1)), FabricRole::kMaster);
+  EXPECT_EQ(role(milliseconds(1600)), FabricRole::kNoLink);
+  view_.sm.has_link = true;
+  EXPECT_EQ(role(seconds(1)), FabricRole::kMaster);
 }
 
 TEST_F(SuccessionTest, TheRecordOfAnOwnerThatHasResignedIsTrusted) {
@@ -188,7 +197,8 @@ TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
 }
 
-// Its question to the master is a short one, after the polls of a reader: they were another's.
+// A contender asks the former master for 0.4 s only, since it was polled before. Here the polls
+// were of another process.
 TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
   const auto read = std::make_shared<const sweep::SwitchTables>();
   SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner,
@@ -211,7 +221,7 @@ TEST_F(SuccessionTest, AMasterBesideAnotherContendsWhenThatOneIsMasterNoMore) {
   view_.sm.state = SmState::kMaster;
   store_.why = "no other fabricd is master with it any more";
   EXPECT_EQ(Why(watch), store_.why);
-  EXPECT_EQ(watch.successor().contends, Contends::kWithUnresponsiveOwner);
+  EXPECT_EQ(watch.successor().contends, Contends::kWithIdleOwner);
 }
 
 }  // namespace

@@ -128,18 +128,40 @@ TEST_F(ClaimTest, BesideAMasterOfAnotherPartRoutingGoesOnAndChangesAreRefused) {
   EXPECT_TRUE(WaitFor([&] { return !contender->why_reopen().empty(); }));
 }
 
-TEST_F(ClaimTest, AnOwnerThatIsNoMasterOrHasNoLinkLosesTheEpoch) {
+TEST_F(ClaimTest, AnOwnerThatIsNoMasterLosesTheEpoch) {
+  const auto owner = MustOpen(head1_);
+  owner->SetStatement({.role = FabricRole::kOther, .about = "head1"});
   contends_ = EtcdStoreOptions::Contends::kWithIdleOwner;
-  for (const FabricRole role : {FabricRole::kOther, FabricRole::kNoLink}) {
-    const auto owner = MustOpen(head1_);
+  const auto contender = Contend();
+  const auto claim = contender->Claim();
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_FALSE(contender->is_beside_master());
+  EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
+}
+
+TEST_F(ClaimTest, AnOwnerThatHasNoLinkLosesTheEpochUnlessItHasOneAtTheClaim) {
+  const auto owner = MustOpen(head1_);
+  contends_ = EtcdStoreOptions::Contends::kWithOwnerWithoutLink;
+  const auto say = [&](FabricRole role) {
     owner->SetStatement({.role = role, .about = "head1"});
+    return WaitFor([&] {
+      const auto view = SharedRows::ReadControl(*client_, kPrefix);
+      return view.ok() && view->OwnerIs(role);
+    });
+  };
+  ASSERT_TRUE(say(FabricRole::kMaster));
+  {
     const auto contender = Contend();
-    ASSERT_TRUE(WaitFor([&] { return !owner->nodes().empty(); }));
-    const auto claim = contender->Claim();
-    ASSERT_TRUE(claim.ok()) << claim.status();
+    EXPECT_EQ(contender->Claim().status().code(), absl::StatusCode::kAborted);
+    EXPECT_NE(contender->why_reopen(), "");
     EXPECT_FALSE(contender->is_beside_master());
-    EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
+    EXPECT_TRUE(owner->Confirm().ok());
   }
+  ASSERT_TRUE(say(FabricRole::kNoLink));
+  const auto contender = Contend();
+  const auto claim = contender->Claim();
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_TRUE(contender->PutLids({Record(2, 11)}).ok());
 }
 
 // ---- what a waiting node knows of the owner's end, and nodes of each other
@@ -190,7 +212,7 @@ TEST_F(WaitingTest, OneThatHasSteppedDownLetsAnotherTakeTheEpochFirst) {
   EXPECT_TRUE(WaitFor([&] { return !waiting->why_reopen().empty(); })) << "nobody came";
 }
 
-TEST_F(WaitingTest, OneThatHasSteppedDownTakesTheEpochAtOnceWhereTheOtherOneDoesSoToo) {
+TEST_F(WaitingTest, OneThatHasSteppedDownDoesNotYieldToAnotherThatHasSteppedDownSince) {
   MustOpen(head1_).reset();
   options_.yields = seconds(60);
   options_.retry = seconds(1);  // So that it does not see the other one's epoch.
