@@ -420,6 +420,19 @@ class OneFabric(Shared, opensm_test.Recorded):
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
 
+    def test_a_node_that_starts_takes_the_place_of_a_master_without_a_link(self):
+        self.head2.kill()
+        self.sim.console('Unlink "%s"[1]' % OURS)
+        self.wait_until(lambda: "LocalPortDown" in self.problems(self.head1))
+        # Its sweep finds no SM.
+        self.head2.start(self.oracle.environment(self.sim, THEIRS, self.path("trace2b")))
+        self.head2.log.wait_for("the owner of the shared state says that its port has no link")
+        self.head2.wait_for("subnet_up")
+        self.assertEqual(self.held(self.head2), [self.host])
+        self.sim.console('ReLink "%s"[1]' % OURS)
+        self.head1.log.wait_for("another fabricd uses it.*: waiting beside it")
+        self.wait_for_takeover(self.head2, THEIR_GUID)
+
     def test_a_waiting_node_shows_groups_of_the_master(self):
         host, mgid = "H-0002c90200000800", "ff12:401b:ffff::77"
         # Of ibsim's first port.
