@@ -431,7 +431,9 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.assertEqual(self.held(self.head2), [self.host])
         self.sim.console('ReLink "%s"[1]' % OURS)
         self.head1.log.wait_for("another fabricd uses it.*: waiting beside it")
-        self.wait_for_takeover(self.head2, THEIR_GUID)
+        # Its port has to be found and named the new master.
+        self.wait_until(lambda: self.holds_true(
+            lambda: self.sminfo() == (THEIR_GUID, "MASTER") and self.lids() == self.before))
 
     def test_a_waiting_node_shows_groups_of_the_master(self):
         host, mgid = "H-0002c90200000800", "ff12:401b:ffff::77"
