@@ -42,6 +42,7 @@ FabricRole SuccessionWatch::Role(const sweep::SmStatus& sm, Instant now) {
 }
 
 std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& shared,
+                                              const store::etcd::EpochOwner& owner,
                                               const sweep::FabricView& view) {
   // Rows are believed by their digests, so that those of an earlier wait are as good.
   successor_ = {.continues = true,
@@ -52,9 +53,8 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
     successor_.unresponsive_master = view.sm.watched_guid;
     return "the master does not respond";
   }
-  const auto owner = shared.other_owner();
-  if (view.sm.watched_master == sweep::WatchedMaster::kNoMaster && owner &&
-      owner->role == FabricRole::kNoLink) {
+  if (view.sm.watched_master == sweep::WatchedMaster::kNoMaster &&
+      owner.role == FabricRole::kNoLink) {
     successor_.contends = Contends::kWithOwnerWithoutLink;
     return "the owner of the shared state says that its port has no link";
   }
@@ -69,7 +69,7 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
 std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
                                       const sweep::FabricView& view,
                                       std::optional<WriteFence::Time> pause, bool steps_down) {
-  if (shared.other_owner()) return WhyToStopWaiting(shared, view);
+  if (const auto owner = shared.other_owner()) return WhyToStopWaiting(shared, *owner, view);
   successor_ = {};
   has_managed_ = has_managed_ || view.sm.state == wire::SmState::kMaster;
   if (!has_managed_) successor_.stopped_for = succession_.stopped_for;

@@ -64,7 +64,7 @@ class SuccessionWatch {
 
  private:
   std::string WhyToStopWaiting(const store::etcd::SharedStore& shared,
-                               const sweep::FabricView& view);
+                               const store::etcd::EpochOwner& owner, const sweep::FabricView& view);
 
   const Succession succession_;
   Succession successor_;

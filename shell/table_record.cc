@@ -229,8 +229,8 @@ void TableRecord::WriteChanges() {
 bool TableRecord::Write(std::function<RowChanges(Ledger&)> make) {
   const bool is_posted =
       post_([make = std::move(make), ledger = ledger_, failed = has_failed_](store::Store& store) {
-        // The store says why it refuses. What was not written is part of the next change, which
-        // leads from the last plan that the ledger has.
+        // A refusal loses nothing: the ledger still has the last plan that was written, and the
+        // next change starts from it. The store itself reports why it refuses.
         absl::Status status = store.writable();
         if (status.ok()) {
           const RowChanges changes = make(*ledger);

@@ -2,6 +2,7 @@
 #include "daemon/store/shared_node.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -63,19 +64,19 @@ void SharedNode::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
 
 void SharedNode::TellOthers(const sweep::SmStatus& sm, Instant now) {
   if (shared_ == nullptr) return;
-  const Said said{succession_.Role(sm, now),
-                  shared_->other_owner() ? SharingNode::kWaiting : SmStateName(sm.state), sm.guid};
-  if (said == said_) return;
-  said_ = said;
+  const auto role = succession_.Role(sm, now);
+  const std::string_view state = waits() ? SharingNode::kWaiting : SmStateName(sm.state);
+  if (role == role_ && state == about_.state && sm.guid == about_.sm_port) return;
   if (about_.name.empty()) {
     about_.name = OwnName();
     about_.endpoint = config_.etcd.advertise;
     about_.version = version_;
     about_.config = ConfigDigests(config_);
   }
-  about_.state = said.state;
-  about_.sm_port = said.sm_port;
-  shared_->SetStatement({said.role, AboutText(about_) + succession_.Notice(*shared_)});
+  role_ = role;
+  about_.state = state;
+  about_.sm_port = sm.guid;
+  shared_->SetStatement({role_, AboutText(about_) + succession_.Notice(*shared_)});
 }
 
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.

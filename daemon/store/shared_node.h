@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -94,14 +93,9 @@ class SharedNode {
   shell::StopNotices stops_;
   StateFollower follower_;
   store::etcd::SharedStore* shared_ = nullptr;
+  // As last said.
+  store::etcd::FabricRole role_ = store::etcd::FabricRole::kOther;
   NodeAbout about_;
-  struct Said {
-    store::etcd::FabricRole role = store::etcd::FabricRole::kOther;
-    std::string_view state;
-    Guid sm_port;
-    friend bool operator==(const Said&, const Said&) = default;
-  };
-  Said said_;  // Of what changes.
   std::atomic<bool> steps_down_ = false;
   std::atomic<bool> hears_again_ = false;
   bool starts_again_ = false;

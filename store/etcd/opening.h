@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal: what a store that opens finds in etcd, and whether the epoch is its own by then.
+// Internal: what a store that opens finds in etcd, and whether the epoch is its own by then; what
+// the owner of the epoch says at a claim.
 #pragma once
 
 #include <string>
