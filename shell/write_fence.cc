@@ -17,11 +17,16 @@ WriteFence::Witnesses WriteFence::WitnessesOf(store::etcd::SharedStore& shared,
           [&shared] { return shared.Confirm().ok(); }};
 }
 
-std::optional<WriteFence::Time> WriteFence::Pause() const {
-  const Time pause = turn_ ? witnesses_.now() - *turn_ : Time{};
-  if (pause <= kMostPause || HasKeptEpoch() || IsBroken(Breakage::kPauseNotNoticed))
-    return std::nullopt;
-  return pause;
+std::optional<WriteFence::Time> WriteFence::Pause() {
+  if (IsBroken(Breakage::kPauseNotNoticed)) return std::nullopt;
+  const Time now = witnesses_.now();
+  const Time pause = turn_ ? now - *turn_ : Time{};
+  if (pause > kMostPause) {
+    if (!HasKeptEpoch()) return pause;
+    BeginDoubt(pause, now);
+  }
+  const bool is_lost = now < doubt_until_ && epoch_ != 0 && witnesses_.epoch() != epoch_;
+  return is_refused_ || is_lost ? std::optional(stopped_) : std::nullopt;
 }
 
 std::optional<WriteFence::Time> WriteFence::BeginTurn() {
@@ -31,13 +36,25 @@ std::optional<WriteFence::Time> WriteFence::BeginTurn() {
   return pause;
 }
 
+void WriteFence::BeginDoubt(Time stopped, Time now) {
+  stopped_ = stopped;
+  doubt_until_ = now + kDoubt;
+}
+
 bool WriteFence::MaySend(const mad::OutgoingMad& mad) { return !IsSmpSet(mad) || MayWrite(); }
 
 bool WriteFence::MayWrite() {
-  const Time now = witnesses_.now();
-  if (turn_ && now - *turn_ <= kMostPause) return true;
-  if (!turn_ || !HasKeptEpoch()) return IsBroken(Breakage::kPauseNotNoticed);
-  turn_ = now;
+  if (IsBroken(Breakage::kPauseNotNoticed)) return true;
+  if (!turn_) return false;
+  const Time now = witnesses_.now(), pause = now - *turn_;
+  const bool is_paused = pause > kMostPause;
+  if (!is_paused && now >= doubt_until_) return true;
+  if (!HasKeptEpoch()) {
+    is_refused_ = is_refused_ || !is_paused;
+    return false;
+  }
+  if (is_paused) BeginDoubt(pause, now);
+  turn_ = witnesses_.now();  // The time that the store takes is no stop.
   return true;
 }
 

@@ -8,8 +8,11 @@
 //   confirms it, and takes writes: no other fabricd has taken it. (With a full etcd no fabricd can
 //   take it, so another one may be master without it.)
 //
-// The first one keeps a master routing that cannot reach the store. The core's thread; one at a
-// time. Confirming may wait for the store.
+// The first one keeps a master routing that cannot reach the store. It does not hold for a moment
+// after a stop that cost no epoch: another fabricd may have missed this one just before it went on,
+// and take the epoch once its discovery ends. So for kDoubt each Set needs a confirmation.
+//
+// The core's thread; one at a time. Confirming may wait for the store.
 #pragma once
 
 #include <chrono>
@@ -28,6 +31,8 @@ bool IsSmpSet(const mad::OutgoingMad& mad);
 class WriteFence {
  public:
   static constexpr std::chrono::milliseconds kMostPause{1500};
+  // As long as a contender's discovery lasts after its last poll of this SM: 1.7 s at 11,664 ports.
+  static constexpr std::chrono::seconds kDoubt{2};
 
   using Time = std::chrono::nanoseconds;
   struct Witnesses {
@@ -40,8 +45,8 @@ class WriteFence {
 
   explicit WriteFence(Witnesses witnesses) : witnesses_(std::move(witnesses)) {}
 
-  // How long ago the turn began, if another SM may have become master since.
-  std::optional<Time> Pause() const;
+  // For how long this process was stopped, if another SM may have become master since.
+  std::optional<Time> Pause();
   // A turn begins. Pause() of the last one.
   std::optional<Time> BeginTurn();
   // False: it is a Set of an SMP, and the fence is closed.
@@ -50,10 +55,14 @@ class WriteFence {
 
  private:
   bool HasKeptEpoch() const;
+  void BeginDoubt(Time stopped, Time now);
 
   const Witnesses witnesses_;
   std::optional<Time> turn_;  // When it began, or was confirmed.
   int64_t epoch_ = 0;         // As it began.
+  // Of the last stop that cost no epoch.
+  Time stopped_{}, doubt_until_{};
+  bool is_refused_ = false;  // A Set in that time.
 };
 
 }  // namespace fabricd::shell

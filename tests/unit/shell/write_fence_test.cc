@@ -36,6 +36,42 @@ TEST_F(WriteFenceTest, ClosesInTheMiddleOfATurnThatWasStopped) {
   EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
 }
 
+// A contender that has missed this SM takes the epoch when its discovery ends.
+TEST_F(WriteFenceTest, AfterAStopThatCostNoEpochEachSetIsConfirmedForTwoSeconds) {
+  fence_.BeginTurn();
+  now_ += seconds(3);
+  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+  now_ += milliseconds(1000);
+  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
+  now_ += milliseconds(999);
+  EXPECT_TRUE(fence_.MayWrite());
+  confirms_ = false;
+  EXPECT_FALSE(fence_.MayWrite());
+  EXPECT_EQ(fence_.BeginTurn(), seconds(3)) << "the stop may have cost the epoch";
+}
+
+TEST_F(WriteFenceTest, TheTimeOfAConfirmationIsNoStop) {
+  WriteFence slow({[this] { return now_; }, [this] { return epoch_; },
+                   [this] {
+                     now_ += seconds(1);
+                     return true;
+                   }});
+  slow.BeginTurn();
+  now_ += seconds(3);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow.MayWrite());
+  const WriteFence::Time end = now_;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow.MayWrite());
+  EXPECT_EQ(now_, end) << "no Set is in doubt any more";
+}
+
+TEST_F(WriteFenceTest, AnEpochThatIsLostSoonAfterAStopIsThatOfTheStop) {
+  fence_.BeginTurn();
+  now_ += seconds(3);
+  EXPECT_TRUE(fence_.MayWrite());
+  epoch_ = 0;
+  EXPECT_EQ(fence_.BeginTurn(), seconds(3));
+}
+
 TEST_F(WriteFenceTest, AStopWithinATurnShowsWhenTheTurnEnds) {
   fence_.BeginTurn();
   now_ += seconds(1);
