@@ -57,6 +57,7 @@ enum class Breakage : uint8_t {
   // Of nodes that share a store on one fabric.
   kPauseNotNoticed,  // The fence is open to a master that was stopped.
   kNoLinkNotSaid,    // A node does not say that its port has no link.
+  kPortsNotSaid,     // A node does not know which SMs share its state.
   kCount,
   kFirstOfStore = kNotFenced,
   kFirstOfShared = kPauseNotNoticed,

@@ -42,11 +42,13 @@ App::App(const config::Config& config, const RunOptions& run)
     : config_(config),
       accept_takeover_(run.accept_takeover),
       port_(run.port),
-      node_(config_, kVersion, run.succession,
-            [this](auto job) { return state_->Post(std::move(job)); },
-            {.core = [this](auto changed) { commands_.inbox().PushLatest(std::move(changed)); },
-             .clients = [this](auto rows) { sa_keeper_->Replace({std::move(rows)}); },
-             .verdicts = [this](auto stored) { verdicts_->Follow(std::move(stored)); }}) {
+      node_(
+          config_, kVersion, run.succession,
+          [this](auto job) { return state_->Post(std::move(job)); },
+          {.core = [this](auto changed) { commands_.inbox().PushLatest(std::move(changed)); },
+           .clients = [this](auto rows) { sa_keeper_->Replace({std::move(rows)}); },
+           .verdicts = [this](auto stored) { verdicts_->Follow(std::move(stored)); }},
+          [this](auto ports) { commands_.inbox().PushLatest(std::move(ports)); }) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
   hooks.apply = [this](const config::Config& wanted, ConfigKeeper::Apply how) {
@@ -75,7 +77,7 @@ absl::Status App::Open(const RunOptions& run) {
   auto stored = state_->Load(config_);
   if (!stored.ok()) return stored.status();
   stored->core.options.takeover.accept = accept_takeover_;
-  node_.Complete(stored->core, stored->tables);
+  node_.Complete(stored->core, stored->tables, ProcessClock::Now());
   FABRICD_RETURN_IF_ERROR(OpenVerdicts(std::move(stored->verdicts)));
   FABRICD_RETURN_IF_ERROR(OpenSa(std::move(stored->clients)));
   OpenTelemetry(run.once);
@@ -238,7 +240,7 @@ bool App::OnTurn(const sweep::Core& core) {
   }
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
-  node_.Follow();
+  node_.Follow(now);
   publisher_->Beat();
   state_->Beat();
   return !stopping_ && !exit_code_;

@@ -43,7 +43,8 @@ constexpr const char* kEventNames[] = {"start",
                                        "step down",
                                        "accept takeover",
                                        "clear damping",
-                                       "stored state changed"};
+                                       "stored state changed",
+                                       "sharing ports"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sweep::Event>);
 constexpr const char* kIncomingNames[] = {"received", "timed out", "send failed"};
 

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "common/time.h"
 #include "store/etcd/etcd_store.h"
@@ -30,7 +29,6 @@ class StopNotices {
 
  private:
   static constexpr Duration kInterval = std::chrono::milliseconds(500);
-  static std::string_view NoticeIn(std::string_view about);
 
   Instant next_{};
   // By instance, also of those that are away for a moment: as many as there are state directories.

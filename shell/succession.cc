@@ -14,8 +14,6 @@ namespace {
 using store::etcd::FabricRole;
 using Contends = Succession::Contends;
 
-// After a step-down the subnet has no master until the other node has become it.
-constexpr std::chrono::seconds kTimeForAnother{15};
 // A takeover has 3 s in all. A third of this is enough to ask one of three members.
 constexpr std::chrono::seconds kTakeoverLimit{1};
 
@@ -26,6 +24,14 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
   options.continues = continues;
   if (yields) options.yields = kTimeForAnother;
   if (continues) options.takeover_limit = kTakeoverLimit;
+}
+
+void SuccessionWatch::Begin(sweep::SmOptions& options, store::etcd::SharedStore& shared,
+                            Instant now) {
+  options.unresponsive_master = succession_.unresponsive_master;
+  // A waiting node learns the master from its own sweeps.
+  if (!shared.other_owner()) options.last_master = succession_.last_master;
+  options.sharing_ports = sharing_ports_.Begin(shared, now);
 }
 
 std::string SuccessionWatch::Notice(const store::etcd::SharedStore& shared) const {
@@ -69,6 +75,15 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
 std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
                                       const sweep::FabricView& view,
                                       std::optional<WriteFence::Time> pause, bool steps_down) {
+  std::string why = Decide(shared, view, pause, steps_down);
+  if (why.empty()) return why;
+  if (view.sm.last_master != view.sm.guid) successor_.last_master = view.sm.last_master;
+  return why;
+}
+
+std::string SuccessionWatch::Decide(const store::etcd::SharedStore& shared,
+                                    const sweep::FabricView& view,
+                                    std::optional<WriteFence::Time> pause, bool steps_down) {
   if (const auto owner = shared.other_owner()) return WhyToStopWaiting(shared, *owner, view);
   successor_ = {};
   has_managed_ = has_managed_ || view.sm.state == wire::SmState::kMaster;
@@ -84,8 +99,11 @@ std::string SuccessionWatch::WhyAgain(const store::etcd::SharedStore& shared,
     successor_.yields = true;
     return "stepping down";
   }
-  if ((shared.contends() || shared.is_beside_master()) &&
-      view.sm.state == wire::SmState::kStandby) {
+  // Where no SM has answered as master it goes on: with another core the time for which it waits
+  // for the preferred one, or for one that may be busy, would begin again.
+  const bool is_other_master =
+      view.sm.state == wire::SmState::kStandby && view.sm.last_master && !view.sm.is_master_busy;
+  if ((shared.contends() || shared.is_beside_master()) && is_other_master) {
     if (!has_managed_) successor_.read_tables = succession_.read_tables;
     return "another SM is master";
   }

@@ -8,11 +8,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/time.h"
+#include "shell/sharing_ports.h"
 #include "shell/write_fence.h"
 #include "store/etcd/etcd_store.h"
+#include "sweep/interface/options.h"
 #include "sweep/interface/switch_tables.h"
 #include "sweep/interface/view.h"
 
@@ -21,6 +24,9 @@ namespace fabricd::shell {
 // How a start within the process follows the one before.
 struct Succession {
   using Contends = store::etcd::EtcdStoreOptions::Contends;
+  // After a step-down the subnet has no master until the other node has become it.
+  static constexpr std::chrono::seconds kTimeForAnother{15};
+
   Contends contends = Contends::kNo;  // This fabricd tries to become master.
   bool continues = false;  // It has waited beside the owner of the shared state until now.
   bool yields = false;     // It has stepped down.
@@ -31,6 +37,8 @@ struct Succession {
   WriteFence::Time stopped_for{};
   // What it has read while it waited; null: nothing.
   std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
+  // The port of the master as last seen, where it was another node or SM; 0: it is not known.
+  Guid last_master = Guid();
 
   void AddTo(store::etcd::EtcdStoreOptions& options) const;
   // Whether the predecessor's record of tables (table_record.h) says what of `read_tables` is true.
@@ -57,17 +65,23 @@ class SuccessionWatch {
   store::etcd::FabricRole Role(const sweep::SmStatus& sm, Instant now);
   // What this node says besides: StopNotice(), where it waits.
   std::string Notice(const store::etcd::SharedStore& shared) const;
+  // Before the core starts: what it is to know.
+  void Begin(sweep::SmOptions& options, store::etcd::SharedStore& shared, Instant now);
+  SharingPortsWatch& sharing_ports() { return sharing_ports_; }
   // Of this start.
   const Succession& succession() const { return succession_; }
   // Of the next one.
   const Succession& successor() const { return successor_; }
 
  private:
+  std::string Decide(const store::etcd::SharedStore& shared, const sweep::FabricView& view,
+                     std::optional<WriteFence::Time> pause, bool steps_down);
   std::string WhyToStopWaiting(const store::etcd::SharedStore& shared,
                                const store::etcd::EpochOwner& owner, const sweep::FabricView& view);
 
   const Succession succession_;
   Succession successor_;
+  SharingPortsWatch sharing_ports_;
   bool has_managed_ = false;  // It has been master.
   std::optional<Instant> has_no_link_since_;
 };

@@ -12,6 +12,7 @@
 #include "common/stable_hash.h"
 #include "config/settings.h"
 #include "daemon/base/side_file.h"
+#include "shell/sharing_ports.h"
 
 namespace fabricd::daemon {
 namespace {
@@ -45,8 +46,8 @@ bool NamesFile(const std::string& path) {
 
 std::string AboutText(const NodeAbout& about) {
   std::string text =
-      fmt::format("name {}\nendpoint {}\nversion {}\nstate {}\nport {}\n", about.name,
-                  about.endpoint, about.version, about.state, about.sm_port);
+      fmt::format("name {}\nendpoint {}\nversion {}\nstate {}\n{}", about.name, about.endpoint,
+                  about.version, about.state, shell::PortLine(about.sm_port));
   for (const auto& [path, digest] : about.config) text += fmt::format("key {} {}\n", path, digest);
   return text;
 }

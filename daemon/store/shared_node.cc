@@ -7,6 +7,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "common/status.h"
+#include "shell/sharing_ports.h"
 #include "store/etcd/epoch.h"
 
 namespace fabricd::daemon {
@@ -21,10 +23,12 @@ StoreOpening SharedNode::Opening(bool once) const {
 }
 
 // The record is true while the predecessor has its epoch, or has given it back.
-void SharedNode::Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded) const {
+void SharedNode::Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded,
+                          Instant now) {
   const shell::Succession& succession = succession_.succession();
-  inputs.options.sm.unresponsive_master = succession.unresponsive_master;
-  if (shared_ == nullptr || !succession.MayTrust(*shared_)) return;
+  if (shared_ == nullptr) return;
+  succession_.Begin(inputs.options.sm, *shared_, now);
+  if (!succession.MayTrust(*shared_)) return;
   inputs.vouched = shell::Vouched(*succession.read_tables, recorded);
   size_t unread = 0;
   if (inputs.vouched != nullptr)
@@ -56,6 +60,21 @@ void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, ui
 }
 
 // ---- other nodes
+
+void SharedNode::Follow(Instant now) {
+  follower_.Look(shared_);
+  if (shared_ == nullptr) return;
+  shell::SharingPortsWatch& watch = succession_.sharing_ports();
+  auto ports = watch.Look(*shared_, now);
+  if (!ports) return;
+  // Where they cannot be kept, a restart has to learn them again.
+  const bool is_posted = post_([kept = *ports](store::Store& store) {
+    const absl::Status status = shell::SharingPortsWatch::Keep(store, kept);
+    if (!status.ok()) spdlog::warn("ports of nodes that share the state: {}", Message(status));
+  });
+  if (!is_posted) watch.Repeat();
+  tell_ports_({*std::move(ports)});
+}
 
 void SharedNode::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   if (shared_ == nullptr) return;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,21 +29,26 @@ namespace fabricd::daemon {
 
 class SharedNode {
  public:
-  // `config` must outlive this. `version`: of fabricd. `post`, `tell`: StateFollower.
+  using TellPorts = std::function<void(sweep::SharingPorts)>;
+
+  // `config` must outlive this. `version`: of fabricd. `post`, `tell`: StateFollower. `tell_ports`
+  // is called in Follow().
   SharedNode(const config::Config& config, std::string version, shell::Succession succession,
-             StateFollower::Post post, StateFollower::Tell tell)
+             StateFollower::Post post, StateFollower::Tell tell, TellPorts tell_ports)
       : config_(config),
         version_(std::move(version)),
         succession_(std::move(succession)),
+        post_(post),
         tables_(post),
-        follower_(std::move(post), std::move(tell)) {}
+        follower_(std::move(post), std::move(tell)),
+        tell_ports_(std::move(tell_ports)) {}
 
   // How to open the store. `once`: end where another fabricd has the epoch.
   StoreOpening Opening(bool once) const;
   // Null: the store is of this node alone. It must outlive this.
   void SetStore(store::etcd::SharedStore* shared) { shared_ = shared; }
   // What this start knows of the predecessor.
-  void Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded) const;
+  void Complete(shell::CoreInputs& inputs, const shell::RecordedTables& recorded, Instant now);
   std::optional<shell::WriteFence::Witnesses> Fence() const;
 
   // Call after each turn. Returns why fabricd has to start again, with successor(); empty: it goes
@@ -63,8 +69,9 @@ class SharedNode {
   }
   // Any thread. It could not be read.
   void HearAgain() { hears_again_ = true; }
-  // Call after each turn: where this node waits, the core is given what the master has stored.
-  void Follow() { follower_.Look(shared_); }
+  // Call after each turn: the core is given the ports of the other nodes, and where this node waits
+  // what the master has stored.
+  void Follow(Instant now);
   // After the last turn.
   void End() {
     if (shared_ != nullptr) tables_.OnEnd(shared_->epoch() != 0);
@@ -89,9 +96,11 @@ class SharedNode {
   const config::Config& config_;
   const std::string version_;
   shell::SuccessionWatch succession_;
+  const StateFollower::Post post_;
   shell::TableRecord tables_;
   shell::StopNotices stops_;
   StateFollower follower_;
+  const TellPorts tell_ports_;
   store::etcd::SharedStore* shared_ = nullptr;
   // As last said.
   store::etcd::FabricRole role_ = store::etcd::FabricRole::kOther;

@@ -48,6 +48,7 @@ void ForeignSm::OnTimer(Instant now) {
   next_ = now + kLook;
   ++info_.activity_count;
   handing_over_ = false;
+  if (is_busy(now)) return;
   const std::vector<Peer> peers = peers_();
   switch (info_.state) {
     case SmState::kMaster: return ActAsMaster(now, WithKey(peers));
@@ -131,7 +132,7 @@ void ForeignSm::OnDelivery(Instant now, const Delivery& delivery) {
   const auto smp = wire::Smp::Decode(
       std::span<const uint8_t, wire::kMadBytes>(mad->payload.data(), wire::kMadBytes));
   if (!smp || mad->kind != mad::IncomingMad::Kind::kReceived) return;
-  if (smp->attribute != wire::AttributeId::kSmInfo) return;
+  if (smp->attribute != wire::AttributeId::kSmInfo || is_busy(now)) return;
   if (smp->method == wire::Method::kGet || smp->method == wire::Method::kSet) {
     Answer(now, *mad, *smp);
   } else if (smp->method == wire::Method::kGetResp && smp->modifier == 0) {

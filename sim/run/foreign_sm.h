@@ -6,6 +6,7 @@
 //   as STANDBY it polls the SM that it deferred to, and only when five polls, ten seconds apart,
 //   have not found a master there it discovers again;
 //   it ignores an SM whose SMInfo does not show its own SM_Key;
+//   while it computes routes it answers nothing, with IsSM set;
 //   as master it hands over to a higher one that stands by or discovers, and waits for a lower
 //   master.
 // Being a script, it learns of its peers by looking, but asks each for its SMInfo as a discovery
@@ -40,6 +41,9 @@ class ForeignSm : public Actor {
   // It appears, discovering, with IsSM set; it goes, without a word.
   void Appear(Instant now);
   void Leave(Instant now);
+  // It computes routes until then.
+  void SetBusy(Instant until) { busy_until_ = until; }
+  bool is_busy(Instant now) const { return now < busy_until_; }
   wire::SmState state() const { return info_.state; }
 
   PortRef host() const override { return host_; }
@@ -66,6 +70,7 @@ class ForeignSm : public Actor {
   const Peers peers_;
   Rng rng_;
   wire::SmInfo info_;
+  Instant busy_until_ = Instant::min();
   bool handing_over_ = false;
   std::set<Guid> keyless_;                 // They have not shown its SM_Key.
   std::optional<std::vector<Peer>> read_;  // By the discovery under way.

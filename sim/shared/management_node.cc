@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/shared/management_node.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 #include <variant>
@@ -136,12 +137,12 @@ void ManagementNode::Life::MakeCore() {
   inputs.options = node_.options_;
   inputs.options.sm.mode = shared_->other_owner() ? SmMode::kStandby : SmMode::kManage;
   inputs.options.sm.shares_state = true;
-  inputs.options.sm.unresponsive_master = succession_.succession().unresponsive_master;
+  succession_.Begin(inputs.options.sm, *shared_, world_.now());
   inputs.options.smp.first_transaction_id = static_cast<uint32_t>(node_.rng_.Next());
   inputs.local.device = "sim";
   inputs.local.port = node_.host_.port;
   inputs.local.node_guid = device.node_info().node_guid;
-  inputs.local.port_guid = device.port(node_.host_.port).guid;
+  inputs.local.port_guid = node_.port_guid();
   inputs.lids = *shared_->LoadLids();
   inputs.holds = *shared_->LoadHolds();
   const StoredRows rows = *shared_->LoadRows();
@@ -174,8 +175,19 @@ void ManagementNode::Life::Manage() {
       node_.Tell("starts again: " + why);
       break;
     }
-    shared_->SetStatement(
-        {succession_.Role(node_.view_->sm, world_.now()), succession_.Notice(*shared_)});
+    shared_->SetStatement({succession_.Role(node_.view_->sm, world_.now()),
+                           shell::PortLine(node_.port_guid()) + succession_.Notice(*shared_)});
+    const auto nodes = shared_->nodes();
+    node_.has_named_port_ =
+        node_.has_named_port_ ||
+        std::any_of(nodes.begin(), nodes.end(), [this](const store::etcd::Node& each) {
+          return each.instance == shared_->instance();
+        });
+    if (auto ports = succession_.sharing_ports().Look(*shared_, world_.now())) {
+      Post(shell::Queue::kStore,
+           [this, kept = *ports] { (void)shell::SharingPortsWatch::Keep(writes_, kept); });
+      Push(sweep::SharingPorts{*std::move(ports)});
+    }
     tables_.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window, world_.now());
     if (node_.view_->sm.Manages() && stops_.HasNew(*shared_, world_.now()))
       Push(sweep::SweepCommand{0, /*heavy=*/true});
@@ -375,6 +387,10 @@ uint64_t ManagementNode::process() const { return life_ ? life_->process() : 0; 
 
 const sweep::Core* ManagementNode::core() const {
   return runs() && life_ ? life_->core() : nullptr;
+}
+
+Guid ManagementNode::port_guid() const {
+  return world_.fabric().device(host_.node)->port(host_.port).guid;
 }
 
 bool ManagementNode::is_master() const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/rng.h"
 #include "shell/succession.h"
@@ -46,6 +47,7 @@ class ManagementNode {
 
   size_t number() const { return number_; }
   PortRef host() const { return host_; }
+  Guid port_guid() const;
   // The number of what has the store open; 0: none is. Two are never equal.
   uint64_t process() const;
   // Null: no core runs.
@@ -56,6 +58,8 @@ class ManagementNode {
   // It only waits beside the owner of the epoch.
   bool waits() const;
   bool may_write() const;
+  // Its port was in etcd, so that the others know whose SM is there.
+  bool has_named_port() const { return has_named_port_; }
 
   EtcdPath path;
   store::MemoryStore disk;
@@ -83,9 +87,12 @@ class ManagementNode {
   const PortRef host_;
   sweep::CoreOptions options_;
   Rng rng_;
+  bool has_named_port_ = false;               // In any of its processes.
   VirtualThreads::Thread* thread_ = nullptr;  // Of the core, in the present process.
   std::shared_ptr<Life> life_;                // Null: nothing is open.
   std::shared_ptr<const sweep::FabricView> view_ = sweep::EmptyView();
 };
+
+using ManagementNodes = std::vector<std::unique_ptr<ManagementNode>>;
 
 }  // namespace fabricd::sim

@@ -16,6 +16,8 @@
 #include "sim/faults/draw.h"
 #include "sim/faults/places.h"
 #include "sim/generate/generate.h"
+#include "sim/shared/foreign_node.h"
+#include "sim/shared/foreign_watch.h"
 #include "sim/shared/hold_clients.h"
 #include "sim/shared/management_node.h"
 #include "sim/shared/manager_watch.h"
@@ -29,8 +31,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kCheckers[] = {"LIDs",       "holds",  "old master", "manager",
-                                     "one master", "tables", "unreachable"};
+constexpr const char* kCheckers[] = {"LIDs",    "holds",      "old master", "foreign master",
+                                     "manager", "one master", "tables",     "unreachable"};
 constexpr const char* kTopologies[] = {"superpod:sus=1,hosts=4,rails=2",
                                        "fat-tree:radix=4,levels=2", "torus:dims=3x3,hosts=1"};
 // A lease, a process's start, two sweeps of a node that sees no SM, a bring-up.
@@ -58,12 +60,15 @@ class SharedRun {
         watch_(world_.fabric(), WatchOptions{.lids_are_stable = true}),
         master_watch_([this] { return States(); },
                       [this](const std::string& what) { Say("old master", what); }),
-        manager_watch_(world_, nodes_, [this](const std::string& what) { Say("manager", what); }),
+        foreign_watch_([this](const std::string& what) { Say("foreign master", what); }),
+        manager_watch_(world_, nodes_, foreign_,
+                       [this](const std::string& what) { Say("manager", what); }),
         clients_(
             world_, places_, rng_, [this] { return Master(); },
             [this](const std::string& what) { Say("holds", what); }) {
     observers_.Add(&watch_);
     observers_.Add(&master_watch_);
+    observers_.Add(&foreign_watch_);
     world_.fabric().SetObserver(&observers_);
     world_.store.etcd.on_commit = [this](uint64_t process, const auto& transaction,
                                          const auto& result) {
@@ -133,6 +138,7 @@ class SharedRun {
   void DrawProcesses();
   void DrawEtcd();
   void DrawFabric();
+  void DrawForeign();
   void LoseLink(PortRef port, Instant end);
   void OnCommit(uint64_t process, const store::etcd::Transaction& transaction,
                 const store::etcd::TransactionResult& result);
@@ -162,9 +168,11 @@ class SharedRun {
   Places places_;
   Watch watch_;
   MasterWatch master_watch_;
+  ForeignWatch foreign_watch_;
   ManagerWatch manager_watch_;
   Observers observers_;
-  std::vector<std::unique_ptr<ManagementNode>> nodes_;
+  ManagementNodes nodes_;
+  std::unique_ptr<ForeignNode> foreign_;  // Null: this seed has none.
   std::set<PortRef> pulled_;
   HoldClients clients_;
   Instant begin_{};
@@ -220,15 +228,19 @@ std::vector<MasterWatch::State> SharedRun::States() const {
 
 bool SharedRun::AreApart() const {
   const auto beyond = PortsBeyond(world_.fabric(), nodes_[0]->host());
-  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return beyond.contains(node->host()) || world_.fabric().LinkedPeer(node->host()).IsNone();
-  });
+  const auto is_away = [&](PortRef host) {
+    return beyond.contains(host) || world_.fabric().LinkedPeer(host).IsNone();
+  };
+  return (foreign_ && foreign_->runs() && is_away(foreign_->host())) ||
+         std::any_of(nodes_.begin(), nodes_.end(),
+                     [&](const auto& node) { return is_away(node->host()); });
 }
 
 void SharedRun::Tick() {
   const bool apart = AreApart();
   watch_.SetApart(world_.now(), apart);
   master_watch_.Look(world_.now(), apart);
+  foreign_watch_.Look(world_.now(), foreign_.get(), apart);
   if (!is_at_rest_) manager_watch_.Look();
   world_.threads().In(kTick, [this] { Tick(); });
 }
@@ -239,6 +251,7 @@ void SharedRun::DrawFaults() {
   DrawProcesses();
   DrawEtcd();
   DrawFabric();
+  if (Has("foreign SM", 0.25)) DrawForeign();
 }
 
 void SharedRun::StrikeNodes(uint64_t most, Duration longest,
@@ -280,6 +293,7 @@ void SharedRun::DrawProcesses() {
       ManagementNode* master = Master();
       if (!waits || master == nullptr) return;
       Tell(fmt::format("node {} is to step down", master->number()));
+      manager_watch_.OnYield(shell::Succession::kTimeForAnother);
       master->StepDown();
     });
 }
@@ -374,6 +388,18 @@ void SharedRun::DrawFabric() {
     LoseLink(OneOf(others, rng_), begin_ + UpTo(phase_, rng_));
 }
 
+// It comes and goes; it may win by its priority, and be busy.
+void SharedRun::DrawForeign() {
+  const PortRef host = places_.TakeSomeHost(rng_);
+  foreign_ = std::make_unique<ForeignNode>(world_, nodes_, host,
+                                           static_cast<uint8_t>(rng_.Below(4)), rng_.Next());
+  Repeatedly(2, phase_, [this](Instant end) {
+    foreign_->Appear();
+    world_.threads().At(end, [this] { foreign_->Leave(); });
+  });
+  Repeatedly(4, phase_, [this](Instant end) { foreign_->Work(end - world_.now()); });
+}
+
 // ---- after the faults
 
 void SharedRun::Rest() {
@@ -387,6 +413,7 @@ void SharedRun::Rest() {
   world_.Schedule();
   world_.store.etcd.SetDisk({});
   world_.store.etcd.model().SetFull(false);
+  if (foreign_) foreign_->Leave();
   for (const auto& node : nodes_) {
     node->path = EtcdPath();
     node->on_set = nullptr;

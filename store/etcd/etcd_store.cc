@@ -229,6 +229,8 @@ absl::StatusOr<Store::Claimed> EtcdStore::Claim() {
     const LimitedCalls limited(
         *client_, is_reached_ ? options_.takeover_limit : std::optional(kClaimUnreached));
     claimed = ClaimEpoch();
+    // Before it writes to devices the others can know its port: whether its SM is foreign to them.
+    if (claimed.ok() && epoch_.revision() != 0) presence_.Turn();
   }
   // Not before: Look() would find no answer within the limit, and refuse writes.
   if (contends()) standing_ = Standing::kOwner;

@@ -43,6 +43,7 @@ Presence::Presence(Client& client, std::string key, std::chrono::seconds ttl, Bo
     : client_(client), key_(std::move(key)), ttl_(ttl), clock_(std::move(clock)) {}
 
 Presence::~Presence() {
+  MutexLock turn(turn_mutex_);
   // Where it fails, the lease runs out by itself.
   if (lease_ != 0) (void)client_.RevokeLease(lease_);
 }
@@ -54,6 +55,7 @@ void Presence::Set(NodeStatement statement) {
 }
 
 void Presence::Turn() {
+  MutexLock turn(turn_mutex_);
   std::string wanted;
   {
     MutexLock lock(mutex_);

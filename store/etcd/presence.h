@@ -38,7 +38,8 @@ class Presence {
   ~Presence();
 
   void Set(NodeStatement statement);
-  // Keeps the key alive and up to date. What fails is tried again by the next call.
+  // Keeps the key alive and up to date. What fails is tried again by the next call. Any thread;
+  // waits for etcd.
   void Turn();
 
  private:
@@ -50,9 +51,10 @@ class Presence {
   Mutex mutex_;
   std::string wanted_ FABRICD_GUARDED_BY(mutex_);  // Empty: nothing is said yet.
 
-  std::string said_;
-  int64_t lease_ = 0;  // 0: none.
-  std::chrono::nanoseconds kept_{};
+  Mutex turn_mutex_;  // Held while etcd answers.
+  std::string said_ FABRICD_GUARDED_BY(turn_mutex_);
+  int64_t lease_ FABRICD_GUARDED_BY(turn_mutex_) = 0;  // 0: none.
+  std::chrono::nanoseconds kept_ FABRICD_GUARDED_BY(turn_mutex_){};
 };
 
 }  // namespace fabricd::store::etcd

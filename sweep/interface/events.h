@@ -144,6 +144,11 @@ struct StoredStateChanged {
   policy::StoredHolds holds;
   std::shared_ptr<const policy::PartitionState> partitions;  // Not null.
 };
+// The ports of the other managers that share this SM's durable state, also of those that have gone.
+// All other SMs are foreign from then on. Replaces all earlier ports.
+struct SharingPorts {
+  std::vector<Guid> ports;
+};
 // A client requests the VL tables of these nodes. A view with them follows; it lacks the tables
 // that could not be read.
 struct ReadLanes {
@@ -170,7 +175,7 @@ using Event =
     std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
                  Answer, SweepCommand, OptionsChanged, CreateHold, DeleteHold, AckHold,
                  GroupsChanged, ChangePartitions, AliasesChanged, ReadLanes, SetPriority, StepDown,
-                 AcceptTakeover, ClearDamping, StoredStateChanged>;
+                 AcceptTakeover, ClearDamping, StoredStateChanged, SharingPorts>;
 
 // ---- effects
 

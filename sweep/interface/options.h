@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct SmOptions {
   // The port of a master that has just not responded to the polls of a reader with this state; 0:
   // none. Discovery asks it once more, quickly, and nobody asks it again before this SM rises.
   Guid unresponsive_master;
+  // The ports of the other managers that share the state, at the start (SharingPorts); nullopt:
+  // they are not known yet.
+  std::optional<std::vector<Guid>> sharing_ports;
+  // The port of the master as last seen before the start; 0: it is not known.
+  Guid last_master;
   uint64_t gid_prefix = 0xFE80000000000000;
   MKey m_key;
   uint16_t m_key_lease_period = 0;  // seconds

@@ -52,8 +52,10 @@ struct RemoteSm {
 
 // The master as an SM sees it that only reads, for managers that share its state.
 enum class WatchedMaster : uint8_t {
-  kUnknown,   // No sweep has reached the fabric yet.
-  kNoMaster,  // No sweep has found a master yet.
+  kUnknown,  // No sweep has reached the fabric yet.
+  // No sweep has found a master; or the master, which does not share the state, does not respond
+  // at present.
+  kNoMaster,
   kThere,
   kUnresponsive,  // The one that was seen does not respond, or is master no longer.
   kNone,          // No SM was found, sweep after sweep.
@@ -72,6 +74,10 @@ struct SmStatus {
   bool is_held = false;
   WatchedMaster watched_master = WatchedMaster::kUnknown;
   Guid watched_guid;  // Its port; 0: none was seen.
+  // The port of the SM that was last seen as master; 0: it is not known.
+  Guid last_master;
+  // STANDBY of an SM that does not respond, and may be a master that is busy.
+  bool is_master_busy = false;
   // Whether `port` has a link; without one this SM reaches no device. True before the first sweep.
   bool has_link = true;
 

@@ -15,35 +15,71 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   }
   sweeps_without_sm_ = watched != nullptr ? 0 : sweeps_without_sm_ + 1;
   const bool is_master = watched != nullptr && watched->state == wire::SmState::kMaster;
-  if (!is_master && state_ == WatchedMaster::kThere) return Set(WatchedMaster::kUnresponsive);
+  const bool is_new = !is_master && state_ == WatchedMaster::kThere && SetLost(*watched_);
+  if (is_over()) return is_new;
   if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNone);
-  if (watched != nullptr) {
+  const bool is_busy = !is_master && watched_ && watched_->guid == last_master_.guid() &&
+                       last_master_.IsForeign(watched_->guid);
+  if (is_busy) {
+    other_.reset();
+    if (watched != nullptr && watched->guid != watched_->guid) other_ = *watched;
+  } else if (watched != nullptr) {
     watched_ = *watched;
+    other_.reset();
     next_ = now;
   }
-  if (is_master) return Set(WatchedMaster::kThere);
-  return state_ == WatchedMaster::kUnknown && Set(WatchedMaster::kNoMaster);
+  if (!is_master)
+    return is_new || (state_ == WatchedMaster::kUnknown && Set(WatchedMaster::kNoMaster));
+  without_master_since_.reset();
+  return Set(WatchedMaster::kThere);
 }
 
-bool MasterWatcher::OnCompletion(const mad::Completion& completion) {
+MasterWatcher::Answer MasterWatcher::OnCompletion(const mad::Completion& completion, Instant now) {
   is_out_ = false;
-  if (!IsOk(completion)) return Set(WatchedMaster::kUnresponsive);
-  if (wire::SmInfo::Decode(completion.response.data).state == wire::SmState::kMaster)
+  const RemoteSm from = polled();
+  Answer answer;
+  if (IsOk(completion)) {
+    answer.from = from.guid;
+    answer.state = wire::SmInfo::Decode(completion.response.data).state;
+  }
+  answer.is_new = OnAnswer(from, answer.from ? std::optional(answer.state) : std::nullopt, now);
+  polls_other_ = other_ && !polls_other_;
+  return answer;
+}
+
+// `state` nullopt: it did not respond.
+bool MasterWatcher::OnAnswer(const RemoteSm& from, std::optional<wire::SmState> state,
+                             Instant now) {
+  if (state == wire::SmState::kMaster) {
+    watched_ = from;
+    other_.reset();
+    without_master_since_.reset();
     return Set(WatchedMaster::kThere);
-  if (state_ == WatchedMaster::kThere) return Set(WatchedMaster::kUnresponsive);
-  return ++polls_without_master_ >= kMostWithoutMaster && Set(WatchedMaster::kNone);
+  }
+  const bool is_lost = state_ == WatchedMaster::kThere || !state;
+  const bool is_new = is_lost && SetLost(from);
+  if (!without_master_since_) without_master_since_ = now;
+  if (now - *without_master_since_ < kMostWithoutMaster) return is_new;
+  return Set(WatchedMaster::kNone) || is_new;
 }
 
 void MasterWatcher::OnTimer(Instant now) {
   if (now < next_) return;
   next_ = is_over() || !watched_ ? kNever : now + kInterval;
-  if (next_ == kNever || is_out_ || !devices_.Has(watched_->port.node)) return;
+  if (next_ == kNever || is_out_ || !devices_.Has(polled().port.node)) return;
   is_out_ = true;
-  auto request = devices_.Get(watched_->port, wire::AttributeId::kSmInfo, 0);
+  auto request = devices_.Get(polled().port, wire::AttributeId::kSmInfo, 0);
   request.context = context_;
   request.pace = kPoll;
   request.priority = 0;
   engine_.Submit(request);
+}
+
+// `sm`, which was polled or was master, does not respond, or is master no longer.
+bool MasterWatcher::SetLost(const RemoteSm& sm) {
+  if (last_master_.IsForeign(sm.guid)) return Set(WatchedMaster::kNoMaster);
+  watched_ = sm;
+  return Set(WatchedMaster::kUnresponsive);
 }
 
 bool MasterWatcher::Set(WatchedMaster state) {

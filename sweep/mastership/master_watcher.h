@@ -8,6 +8,9 @@
 // One poll without a response is enough: its eight attempts take 1.2 s. Before anything follows,
 // discovery makes eight more. All 16 must be lost: at 5 % loss each way not once in a million years
 // of polling.
+//
+// A foreign master may be busy, and the owner of the epoch is its STANDBY. Where the master does
+// not respond, that one acts. This SM waits for longer than that one does, and polls that one too.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +22,7 @@
 #include "mad/transaction_engine.h"
 #include "sweep/device/device_table.h"
 #include "sweep/interface/view.h"
+#include "sweep/mastership/last_master.h"
 
 namespace fabricd::sweep {
 
@@ -26,13 +30,18 @@ class MasterWatcher {
  public:
   // References must outlive this.
   MasterWatcher(const DeviceTable& devices, mad::TransactionEngine& engine,
-                mad::RequestContext context)
-      : devices_(devices), engine_(engine), context_(context) {}
+                const LastMaster& last_master, mad::RequestContext context)
+      : devices_(devices), engine_(engine), last_master_(last_master), context_(context) {}
 
   // A sweep has found these SMs. Returns whether state() has changed.
   [[nodiscard]] bool OnFound(const std::vector<RemoteSm>& found, Instant now);
-  // A poll has completed. Returns the same.
-  [[nodiscard]] bool OnCompletion(const mad::Completion& completion);
+  struct Answer {
+    bool is_new = false;  // state() has changed.
+    Guid from;            // 0: no response.
+    wire::SmState state = wire::SmState::kNotActive;
+  };
+  // A poll has completed.
+  [[nodiscard]] Answer OnCompletion(const mad::Completion& completion, Instant now);
   // The engine has dropped all requests without completions.
   void OnRequestsDropped() { is_out_ = false; }
   // Call at NextDeadline().
@@ -48,19 +57,28 @@ class MasterWatcher {
   static constexpr mad::Pace kPoll{std::chrono::milliseconds(150), 7};
   // After so many sweeps in a row that found no SM at all, nobody manages this subnet.
   static constexpr uint32_t kMostWithoutSm = 2;
-  // After so many polls of an SM that has not become master, a minute, the same.
-  static constexpr uint32_t kMostWithoutMaster = 240;
+  // After this time in which no polled SM was master, the same.
+  static constexpr Duration kMostWithoutMaster = LastMaster::kPatience + std::chrono::seconds(15);
 
   bool Set(WatchedMaster state);
+  bool SetLost(const RemoteSm& sm);
+  bool OnAnswer(const RemoteSm& from, std::optional<wire::SmState> state, Instant now);
+  const RemoteSm& polled() const { return polls_other_ && other_ ? *other_ : *watched_; }
   bool is_over() const {
     return state_ == WatchedMaster::kUnresponsive || state_ == WatchedMaster::kNone;
   }
 
   const DeviceTable& devices_;
   mad::TransactionEngine& engine_;
+  const LastMaster& last_master_;
   const mad::RequestContext context_;
   std::optional<RemoteSm> watched_;
-  uint32_t sweeps_without_sm_ = 0, polls_without_master_ = 0;
+  // While watched_ is a foreign master that does not respond: the SM that may become master. Both
+  // are polled in turn.
+  std::optional<RemoteSm> other_;
+  bool polls_other_ = false;
+  uint32_t sweeps_without_sm_ = 0;
+  std::optional<Instant> without_master_since_;
   bool is_out_ = false;
   WatchedMaster state_ = WatchedMaster::kUnknown;
   Instant next_ = kNever;

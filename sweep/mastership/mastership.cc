@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/status.h"
-#include "mad/replies.h"
 #include "sweep/device/completion.h"
 #include "sweep/interface/activity.h"
 
@@ -23,9 +22,13 @@ mad::RequestContext ContextOf(Mastership::Ask ask) {
   return mad::RequestContext::Of(Activity::kMastership, ask);
 }
 
-Order Sweep(std::string why) { return {Order::Kind::kSweep, std::move(why)}; }
-
 }  // namespace
+
+Mastership::SharedState::SharedState(const SmOptions& options, const DeviceTable& devices,
+                                     mad::TransactionEngine& engine, OpenQuestions& questions)
+    : last_master(options, devices, engine, ContextOf(Ask::kMasterPort)),
+      watcher(devices, engine, last_master, ContextOf(Ask::kWatchMaster)),
+      claim(questions) {}
 
 Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
                        const DeviceTable& devices, mad::TransactionEngine& engine,
@@ -39,8 +42,7 @@ Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
       checks_(devices, engine, ContextOf(Ask::kCheck)),
       watch_(devices, engine, ContextOf(Ask::kWatch)),
       proof_(devices, engine, ContextOf(Ask::kProof)),
-      shared_{MasterWatcher(devices, engine, ContextOf(Ask::kWatchMaster)),
-              MastershipClaim(questions)},
+      shared_(options.sm, devices, engine, questions),
       poll_(options.sm, devices, engine, ContextOf(Ask::kPoll)),
       notice_(devices, engine, ContextOf(Ask::kOwnPort)) {}
 
@@ -55,10 +57,9 @@ void Mastership::SetState(SmState state) {
   Log(LogLevel::kInfo,
       fmt::format("SM state {} -> {}", wire::SmStateName(state_), wire::SmStateName(state)));
   state_ = state;
-  if (IsMaster())
-    step_down_.OnRisen(priority_);
-  else
-    shared_.claim.End();
+  if (!IsMaster()) return shared_.claim.End();
+  step_down_.OnRisen(priority_);
+  shared_.last_master.Set(local_port_.port_guid);
 }
 
 wire::SmInfo Mastership::Own() const {
@@ -69,167 +70,6 @@ wire::SmInfo Mastership::Own() const {
   info.priority = priority_;
   info.state = state_;
   return info;
-}
-
-// ---- requests of other SMs
-
-mad::OutgoingMad Mastership::Reply(const mad::IncomingMad& mad, const wire::Smp& request,
-                                   uint16_t status, bool shows_key) const {
-  wire::Smp response = request;
-  response.status = status;
-  wire::SmInfo own = Own();
-  if (!shows_key) own.sm_key = SmKey();
-  own.Encode(response.data);
-  return mad::MakeSmpResponse(mad, response);
-}
-
-void Mastership::AnswerGet(const mad::IncomingMad& mad, const wire::Smp& request,
-                           const std::optional<wire::DirectedPath>& back,
-                           std::vector<mad::OutgoingMad>& send) {
-  const mad::DeviceId host = back ? DeviceBehind(*back) : kAskerDevice;
-  const KeyProof::Keys own{options_.sm.sm_key, devices_.ConfiguredMKey(local_port_.port_guid)};
-  const KeyProof::Verdict verdict = proof_.OnRequest({mad, request}, own, back, host);
-  if (verdict == KeyProof::Verdict::kWait) return;
-  send.push_back(Reply(mad, request, wire::kStatusOk, verdict == KeyProof::Verdict::kShow));
-}
-
-void Mastership::AnswerHeld(const KeyProof::Proof& proof) {
-  for (const KeyProof::Request& request : proof.requests)
-    effects_.send.push_back(Reply(request.mad, request.smp, wire::kStatusOk, proof.proven));
-}
-
-Order Mastership::OnRequest(const mad::IncomingMad& mad, const wire::Smp& smp, Instant now,
-                            std::vector<mad::OutgoingMad>& send) {
-  ++activity_count_;
-  if (OnlyReads()) {
-    AnswerAsReader(mad, smp, send);
-    return {};
-  }
-  if (smp.method == wire::Method::kGet) {
-    const auto back = PathBack(smp);
-    if (back) NoteRequester(*back);
-    AnswerGet(mad, smp, back, send);
-    return {};
-  }
-  const auto sent = wire::SmInfo::Decode(smp.data);
-  const auto control = static_cast<wire::SmControl>(smp.modifier);
-  const bool has_key = sent.sm_key == options_.sm.sm_key;
-  auto next = has_key ? StateAfterControl(state_, control) : std::nullopt;
-  const bool sweeps =
-      control == wire::SmControl::kHandover || control == wire::SmControl::kDiscover;
-  // The handover that this master waits for is not limited: other SMs may have used up the budget.
-  const bool is_awaited = IsMaster() && watched_ && watched_->guid == sent.guid &&
-                          control == wire::SmControl::kHandover;
-  const bool too_many = next && sweeps && !is_awaited && !budget_.Take(now);
-  if (too_many) next.reset();
-  const uint16_t refusal = too_many ? wire::kStatusBusy : wire::kStatusInvalidAttributeValue;
-  send.push_back(Reply(mad, smp, next ? wire::kStatusOk : refusal, has_key));
-  Log(next ? LogLevel::kInfo : LogLevel::kWarning,
-      fmt::format("SM {} sent Set SMInfo {} in state {}{}", sent.guid, smp.modifier,
-                  wire::SmStateName(state_),
-                  next       ? ""
-                  : too_many ? ": refused, too many of them"
-                             : ": refused"));
-  return next ? OnControl(sent, control, *next, now) : Order();
-}
-
-// A NOT-ACTIVE SM would follow the control STANDBY (IBA vol 1 §14.4.1). This one follows none. In
-// observe mode a request only arrives if it names this port by mistake.
-void Mastership::AnswerAsReader(const mad::IncomingMad& mad, const wire::Smp& smp,
-                                std::vector<mad::OutgoingMad>& send) {
-  if (!IsSeenByOthers(options_.sm.mode)) return;
-  if (smp.method == wire::Method::kGet) return AnswerGet(mad, smp, PathBack(smp), send);
-  send.push_back(Reply(mad, smp, wire::kStatusInvalidAttributeValue, /*shows_key=*/false));
-  Log(LogLevel::kWarning, fmt::format("SM {} sent Set SMInfo {} in standby mode: refused",
-                                      wire::SmInfo::Decode(smp.data).guid, smp.modifier));
-}
-
-Order Mastership::OnControl(const wire::SmInfo& sender, wire::SmControl control, SmState next,
-                            Instant now) {
-  if (control == wire::SmControl::kHandover) return OnHandoverRequest(sender.guid);
-  if (control == wire::SmControl::kDiscover) {
-    SetState(SmState::kDiscovering);
-    return Sweep(fmt::format("SM {} asks to discover", sender.guid));
-  }
-  if (next != state_) {
-    SetState(next);
-    poll_.Schedule(next == SmState::kStandby ? now : kNever);
-  }
-  return {};
-}
-
-// Restarts a discovery under way: it may have read the sender as master.
-Order Mastership::OnHandoverRequest(Guid from) {
-  Order order = Sweep(fmt::format("handover from SM {}", from));
-  // Sent to a master, it means that two subnets were joined and the sender programmed one of them.
-  order.tables_unknown = true;
-  // Where the state is shared, the claim says what this mastership follows.
-  const bool rises = !IsMaster();
-  order.rose = rises && !options_.sm.shares_state;
-  SetState(SmState::kMaster);
-  if (rises && options_.sm.shares_state) shared_.claim.OnGiven();
-  return order;
-}
-
-// The route to the sender. nullopt: it is unknown, or a tool on this node sent the request.
-std::optional<wire::DirectedPath> Mastership::PathBack(const wire::Smp& request) {
-  if (!request.path || request.path->hops() == 0) return std::nullopt;
-  wire::DirectedPath back;
-  for (size_t hop = request.path->hops(); hop > 0; --hop)
-    back = back.Then(PortNum(request.return_path[hop]));
-  return back;
-}
-
-// Another SM is present, perhaps one that started too late for the discovery.
-void Mastership::NoteRequester(const wire::DirectedPath& back) {
-  if (!MaySweep()) return;
-  if (IsMaster()) return watch_.OnAsked(back, DeviceBehind(back));
-  checks_.NoteRequester(back);
-}
-
-// Uses the links of the last heavy sweep, because only limits depend on it.
-mad::DeviceId Mastership::DeviceBehind(const wire::DirectedPath& path) const {
-  if (!snapshot_ || path.hops() == 0) return kAskerDevice;
-  // Discovery begins at the SM's own node, so its index is 0. A search for it would make floods of
-  // requests more expensive.
-  PortRef at{NodeIndex(0), PortNum(path[0])};
-  const fabric::Port* own = snapshot_->port(at);
-  if (own == nullptr || own->guid != local_port_.port_guid) return kAskerDevice;
-  for (size_t hop = 0; hop < path.hops() && !at.IsNone(); ++hop) {
-    const fabric::Port* out = snapshot_->port({at.node, PortNum(path[hop])});
-    at = out == nullptr ? PortRef() : out->peer;
-  }
-  return at.IsNone() ? kAskerDevice : at.node.value();
-}
-
-// This SM is master and has read the SMInfo of another SM.
-Order Mastership::OnSeen(const RemoteSm& seen, Instant now) {
-  if (!IsMaster() || seen.guid == local_port_.port_guid) return {};
-  const auto known = std::find_if(others_.begin(), others_.end(),
-                                  [&](const RemoteSm& sm) { return sm.guid == seen.guid; });
-  const RemoteSm before = known == others_.end() ? RemoteSm() : *known;
-  const bool is_change =
-      known == others_.end() || before.state != seen.state || before.priority != seen.priority;
-  if (known != others_.end()) {
-    known->priority = seen.priority;
-    known->state = seen.state;
-    known->activity_count = seen.activity_count;
-  }
-  if (!is_change || watched_) return {};  // A pending handover or lower master is decided soon.
-  Order order;
-  const bool both = seen.state == SmState::kMaster;
-  const OwnSm own{state_, priority_, local_port_.port_guid, {}, patience_.passed_over()};
-  // If both are masters and write, the decision between them is most urgent.
-  if (both)
-    order = Sweep(fmt::format("SM {} is master too", seen.guid));
-  else if (known == others_.end())
-    order = {Order::Kind::kLookSoon, fmt::format("SM {}, which was not known, asks", seen.guid)};
-  else if (Elect(own, others_).kind == ElectionVerdict::Kind::kHandover)
-    order = {Order::Kind::kLookSoon, fmt::format("SM {} (priority {}) stands by and is preferred",
-                                                 seen.guid, seen.priority)};
-  if (order.kind == Order::Kind::kNothing || budget_.Take(now)) return order;
-  if (known != others_.end()) *known = before;  // To notice the change again.
-  return {};
 }
 
 // ---- after discovery
@@ -261,10 +101,18 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
                                Instant now) {
   snapshot_ = std::move(snapshot);
   others_ = std::move(found);
+  shared_.last_master.OnFound(others_, now);
   if (OnlyReads()) {
     Order order{Order::Kind::kOnlyRead};
     if (options_.sm.shares_state) order.shows_others = shared_.watcher.OnFound(others_, now);
     return order;
+  }
+  // Another SM may be master by now, and have answered. Then that one counts.
+  if (const auto busy = shared_.last_master.FindBusy(unread, *snapshot_, now)) {
+    Log(LogLevel::kWarning,
+        fmt::format("SM {} does not answer, but is there: it counts as master", busy->guid));
+    if (IsMaster()) return WaitFor(*busy, now);
+    others_.push_back(*busy);
   }
   const ElectionVerdict verdict = ElectNow(now);
   if (!Rises(verdict) ||
@@ -302,7 +150,7 @@ Order Mastership::FinishCheck(Instant now) {
   // An SM that was known, or sent a request, does not respond now: it has failed, or the route to
   // it has. Its state must be known before this SM becomes master beside it.
   if (result.lost && Rises(verdict) && checks_.MayRepeatSweep())
-    return Sweep("an SM that was there a moment ago does not answer");
+    return Order::Sweep("an SM that was there a moment ago does not answer");
   // Requests received during the check matter only if this SM is about to become master.
   if (Rises(verdict) && checks_.StartAgain(others_, local_port_.port_guid, *snapshot_))
     return checks_.done() ? FinishCheck(now) : Order();
@@ -351,26 +199,36 @@ Order Mastership::Follow(const ElectionVerdict& verdict, Instant now) {
   }
   if (IsMaster()) watch_.Follow(others_, now);
   switch (verdict.kind) {
-    case ElectionVerdict::Kind::kMaster: order.kind = Order::Kind::kProgram; break;
+    case ElectionVerdict::Kind::kMaster:
+      shared_.last_master.Set(local_port_.port_guid);
+      order.kind = Order::Kind::kProgram;
+      break;
     case ElectionVerdict::Kind::kTake: HandOver(*verdict.other); break;
     case ElectionVerdict::Kind::kStandby: return StandBy(*verdict.other, now);
     case ElectionVerdict::Kind::kHandover: HandOver(*verdict.other); break;
     case ElectionVerdict::Kind::kWait:
       Log(LogLevel::kWarning,
           fmt::format("SM {} is a lower master: waiting for it to hand over", verdict.other->guid));
-      watched_ = verdict.other;
-      poll_.Start(now + std::min(options_.sm.polling_timeout, Duration(std::chrono::seconds(1))));
-      order.kind = Order::Kind::kWait;
+      order.kind = WaitFor(*verdict.other, now).kind;
       break;
   }
   return order;
+}
+
+// This SM is master, and another one too, which has to hand over or end.
+Order Mastership::WaitFor(const RemoteSm& master, Instant now) {
+  watched_ = master;
+  poll_.Start(now + std::min(options_.sm.polling_timeout, Duration(std::chrono::seconds(1))));
+  return {Order::Kind::kWait};
 }
 
 Order Mastership::StandBy(const RemoteSm& other, Instant now) {
   Log(LogLevel::kInfo, fmt::format("SM {} (priority {}, {}) is preferred: standing by", other.guid,
                                    other.priority, wire::SmStateName(other.state)));
   patience_.Begin(/*handed_over=*/IsMaster(), now);
+  if (IsMaster()) shared_.last_master.Set(Guid());
   SetState(SmState::kStandby);
+  if (!shared_.last_master.is_busy()) shared_.last_master.OnAnswer(other.guid, other.state, now);
   watch_.Stop();
   checks_.Stop();
   checks_.OnDecided();
@@ -396,9 +254,12 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
     case Ask::kOwnPort: SendPriorityNotice(completion); break;
     case Ask::kWatchMaster: {
       Order order;
-      order.shows_others = shared_.watcher.OnCompletion(completion);
+      const auto answer = shared_.watcher.OnCompletion(completion, now);
+      order.shows_others = answer.is_new;
+      if (answer.from) shared_.last_master.OnAnswer(answer.from, answer.state, now);
       return order;
     }
+    case Ask::kMasterPort: return OnMasterPort(completion);
     case Ask::kProof: AnswerHeld(proof_.OnCompletion(completion, options_.sm.sm_key)); break;
     case Ask::kWatch:
       if (const auto seen = watch_.OnCompletion(completion)) {
@@ -421,32 +282,48 @@ void Mastership::OnTimer(Instant now) {
 Order Mastership::OnPollAnswer(const mad::Completion& completion, Instant now) {
   poll_.OnCompletion();
   if (!watched_) return {};
-  return IsMaster() ? OnLowerMaster(completion) : OnWatchedMaster(completion, now);
+  return IsMaster() ? OnLowerMaster(completion, now) : OnWatchedMaster(completion, now);
 }
 
 // This SM is master and waits for a lower master to hand over.
-Order Mastership::OnLowerMaster(const mad::Completion& completion) {
+Order Mastership::OnLowerMaster(const mad::Completion& completion, Instant now) {
   bool is_gone = false;
   if (IsOk(completion)) {
-    is_gone = wire::SmInfo::Decode(completion.response.data).state != SmState::kMaster;
+    const SmState state = wire::SmInfo::Decode(completion.response.data).state;
+    is_gone = state != SmState::kMaster;
+    shared_.last_master.OnAnswer(watched_->guid, state, now);
     poll_.NoteAnswered();
     if (!is_gone && poll_.NoteUnchanged())
-      return Sweep(fmt::format("SM {} does not hand over", watched_->guid));
+      return Order::Sweep(fmt::format("SM {} does not hand over", watched_->guid));
   }
   if (!is_gone && (IsOk(completion) || !poll_.NoteMissed())) return {};
-  return Sweep(fmt::format("SM {} is master no longer", watched_->guid));
+  if (!is_gone && shared_.last_master.MayBeBusy(watched_->guid, now)) {
+    shared_.last_master.AskPort(*watched_);
+    return {};
+  }
+  return Order::Sweep(fmt::format("SM {} is master no longer", watched_->guid));
 }
 
 Order Mastership::OnWatchedMaster(const mad::Completion& completion, Instant now) {
-  if (!IsOk(completion)) return poll_.NoteMissed() ? DiscoverAgain() : Order();
+  if (!IsOk(completion)) {
+    if (!poll_.NoteMissed()) return {};
+    if (!shared_.last_master.MayBeBusy(watched_->guid, now)) return DiscoverAgain();
+    shared_.last_master.AskPort(*watched_);
+    return {};
+  }
   poll_.NoteAnswered();
   const auto info = wire::SmInfo::Decode(completion.response.data);
+  const bool shows_more =
+      shared_.last_master.is_busy() || shared_.last_master.guid() != watched_->guid;
+  shared_.last_master.OnAnswer(watched_->guid, info.state, now);
   if (info.state == SmState::kMaster) {
     patience_.OnMaster(watched_->guid, now);
     watched_->state = SmState::kMaster;
     const bool lower = !IsHigher(info.priority, watched_->guid, priority_, local_port_.port_guid);
     if (lower) notice_.BeginSeldom(OwnPort(), now);
-    return {};
+    Order order;
+    order.shows_others = shows_more;
+    return order;
   }
   if (info.state == SmState::kNotActive || patience_.IsOver(*watched_, info.state, now))
     return DiscoverAgain();
@@ -454,12 +331,19 @@ Order Mastership::OnWatchedMaster(const mad::Completion& completion, Instant now
   return {};
 }
 
+// The port of an SM that may be busy was read.
+Order Mastership::OnMasterPort(const mad::Completion& completion) {
+  if (shared_.last_master.OnCompletion(completion) || !watched_) return {};
+  if (IsMaster()) return Order::Sweep(fmt::format("SM {} has ended", watched_->guid));
+  return state_ == SmState::kStandby ? DiscoverAgain() : Order();
+}
+
 Order Mastership::DiscoverAgain() {
   const fabric::Port* port = snapshot_ ? snapshot_->port(watched_->port) : nullptr;
   if (port != nullptr && devices_.Has(watched_->port.node))
     checks_.NoteFormerMaster(devices_.PathTo(watched_->port.node), port->peer);
   SetState(SmState::kDiscovering);
-  return Sweep(fmt::format("SM {} is not master", watched_->guid));
+  return Order::Sweep(fmt::format("SM {} is not master", watched_->guid));
 }
 
 void Mastership::HandOver(const RemoteSm& other) {
@@ -479,8 +363,9 @@ Order Mastership::OnHandoverAnswer(const mad::Completion& completion, Instant no
   // If only the response was lost, the other SM is master now: sweep again before continuing as
   // master.
   const bool lost = completion.outcome != mad::Completion::Outcome::kResponse;
+  if (lost) shared_.last_master.OnAnswer(other.guid, SmState::kMaster, now);
   if (lost && !poll_.NoteLostHandover())
-    return Sweep(fmt::format("SM {} did not answer the handover", other.guid));
+    return Order::Sweep(fmt::format("SM {} did not answer the handover", other.guid));
   poll_.ForgetLostHandovers();
   // The other SM was too busy. Resetting its state makes the next SMInfo a change. Otherwise both
   // would stay masters.

@@ -19,6 +19,7 @@
 #include "sweep/interface/questions.h"
 #include "sweep/mastership/election.h"
 #include "sweep/mastership/key_proof.h"
+#include "sweep/mastership/last_master.h"
 #include "sweep/mastership/master_poll.h"
 #include "sweep/mastership/master_watcher.h"
 #include "sweep/mastership/mastership_claim.h"
@@ -35,7 +36,16 @@ namespace fabricd::sweep {
 class Mastership {
  public:
   // The purpose of a request, carried as the kind in its context.
-  enum class Ask : uint8_t { kPoll, kHandover, kCheck, kOwnPort, kWatch, kProof, kWatchMaster };
+  enum class Ask : uint8_t {
+    kPoll,
+    kHandover,
+    kCheck,
+    kOwnPort,
+    kWatch,
+    kProof,
+    kWatchMaster,
+    kMasterPort,
+  };
 
   struct Order {
     enum class Kind : uint8_t {
@@ -55,6 +65,8 @@ class Mastership {
     bool continues = false;
     bool tables_unknown = false;  // Another master may have written since they were read.
     bool shows_others = false;    // others() or watched_master() has changed.
+
+    static Order Sweep(std::string why) { return {Kind::kSweep, std::move(why)}; }
   };
 
   // All references must outlive this. `options` may change when a sweep starts.
@@ -74,6 +86,10 @@ class Mastership {
 
   WatchedMaster watched_master() const { return shared_.watcher.state(); }
   Guid watched_guid() const { return shared_.watcher.guid(); }
+  Guid last_master() const { return shared_.last_master.guid(); }
+  bool is_master_busy() const {
+    return state_ == wire::SmState::kStandby && shared_.last_master.is_busy();
+  }
 
   uint8_t priority() const { return priority_; }  // 0-15, current value.
   // Of an SM that has just become STANDBY: an operator has made it step down, or has lowered its
@@ -87,6 +103,7 @@ class Mastership {
   // The engine has dropped all requests without completions.
   void OnRequestsDropped() {
     proof_.AskAgain();
+    shared_.last_master.OnRequestsDropped();
     shared_.watcher.OnRequestsDropped();
   }
   // A heavy sweep starts. The engine has dropped all requests; earlier checks, polls and watches
@@ -102,6 +119,7 @@ class Mastership {
   // Commands of operators. The outcome is added to Effects::finished.
   [[nodiscard]] Order On(const SetPriority& command);
   [[nodiscard]] Order On(const StepDown& command);
+  void On(SharingPorts sharing) { shared_.last_master.On(std::move(sharing)); }
   // The configuration was reloaded: its priority is valid from now on. A sweep follows.
   void OnReload(uint8_t priority) { ChangePriority(priority); }
   // A heavy sweep has ended. This may complete a step-down.
@@ -115,7 +133,11 @@ class Mastership {
  private:
   // Of managers that share their durable state.
   struct SharedState {
-    MasterWatcher watcher;
+    SharedState(const SmOptions& options, const DeviceTable& devices,
+                mad::TransactionEngine& engine, OpenQuestions& questions);
+
+    LastMaster last_master;
+    MasterWatcher watcher;  // Uses last_master.
     MastershipClaim claim;
   };
 
@@ -135,6 +157,7 @@ class Mastership {
   Order OnControl(const wire::SmInfo& sender, wire::SmControl control, wire::SmState next,
                   Instant now);
   Order StandBy(const RemoteSm& other, Instant now);
+  Order WaitFor(const RemoteSm& master, Instant now);
   std::vector<Unread> WithoutUnresponsiveMaster(std::vector<Unread> unread) const;
   bool Rises(const ElectionVerdict& verdict) const;
   bool MustClaim(const ElectionVerdict& verdict) const;
@@ -143,8 +166,9 @@ class Mastership {
   void HandOver(const RemoteSm& other);
   Order OnHandoverAnswer(const mad::Completion& completion, Instant now);
   Order OnPollAnswer(const mad::Completion& completion, Instant now);
-  Order OnLowerMaster(const mad::Completion& completion);
+  Order OnLowerMaster(const mad::Completion& completion, Instant now);
   Order OnWatchedMaster(const mad::Completion& completion, Instant now);
+  Order OnMasterPort(const mad::Completion& completion);
   Order DiscoverAgain();
   void ChangePriority(uint8_t priority);
   const RemoteSm* BestStandby() const;

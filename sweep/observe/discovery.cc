@@ -92,7 +92,7 @@ void Discovery::OnCompletion(const mad::Completion& completion, Instant now) {
                     (completion.status & wire::kStatusBusy) == 0;
   const bool is_probe = ask == Ask::kProbe || ask == Ask::kRecheck;
   if (!is_probe && ask != Ask::kPortStates && ask != Ask::kLink && !told &&
-      unread_.size() < kMaxUnread)
+      (unread_.size() < kMaxUnread || completion.attribute == wire::AttributeId::kSmInfo))
     unread_.push_back({subject, completion.attribute, completion.modifier});
   if (!is_probe &&
       ground_.builder.node(subject.node) == nullptr) {  // A survey has removed it since.

@@ -32,7 +32,8 @@ struct Unread {
   uint32_t modifier = 0;
 };
 
-// Once any of them can be read, a sweep reads them all.
+// Once any of them can be read, a sweep reads them all. SMInfo is kept beyond that: an election
+// needs it.
 inline constexpr size_t kMaxUnread = 1024;
 
 class Discovery {

@@ -20,6 +20,8 @@ SmStatus StatusOf(const ViewInput& input) {
                   mastership.IsMaster() && input.guard.is_held(),
                   mastership.watched_master(),
                   mastership.watched_guid(),
+                  mastership.last_master(),
+                  mastership.is_master_busy(),
                   input.has_own_link};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);

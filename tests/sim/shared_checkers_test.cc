@@ -20,6 +20,7 @@ struct Case {
   const char* name;
   Breakage breakage;
   const char* checker;  // As sim::SharedCheckerNames has it.
+  uint64_t first = 1;   // Of 60 seeds; one in a hundred has a master without a link for long.
   friend void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 };
 
@@ -27,7 +28,8 @@ constexpr Case kCases[] = {
     {"Holds", Breakage::kHoldsForgotten, "holds"},
     {"Lids", Breakage::kLidGivenTwice, "LIDs"},
     {"OldMaster", Breakage::kPauseNotNoticed, "old master"},
-    {"Manager", Breakage::kNoLinkNotSaid, "manager"},
+    {"ForeignMaster", Breakage::kPortsNotSaid, "foreign master"},
+    {"Manager", Breakage::kNoLinkNotSaid, "manager", /*first=*/64101},
     {"ManagerWithoutEpoch", Breakage::kEpochNeverTaken, "manager"},
     {"OneMaster", Breakage::kNeverUp, "one master"},
     {"Tables", Breakage::kBlockNotSent, "tables"},
@@ -39,7 +41,7 @@ class SharedCheckers : public testing::TestWithParam<Case> {};
 // Not every seed has the faults that a breakage needs.
 TEST_P(SharedCheckers, FindTheirBreakage) {
   const std::string begin = std::string(GetParam().checker) + ": ";
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = GetParam().first; seed < GetParam().first + 60; ++seed) {
     breakage = GetParam().breakage;
     const auto broken = sim::RunSharedSeed(seed);
     breakage = Breakage::kNone;

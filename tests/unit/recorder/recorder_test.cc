@@ -171,7 +171,8 @@ TEST(RecordedEvents, EachKindIsReadBack) {
                                       sweep::StepDown{8},
                                       sweep::AcceptTakeover{9, "id"},
                                       sweep::ClearDamping{10},
-                                      sweep::StoredStateChanged{}};
+                                      sweep::StoredStateChanged{},
+                                      sweep::SharingPorts{{Guid(11)}}};
   pb::Batch batch;
   Recorder recorder([&](const PackedBatch& full) {
     EXPECT_EQ(full.records, events.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace fabricd::shell {
 
-// A store that says what a test wants, and keeps nothing.
+// A store that says what a test wants, and keeps named values alone.
 class SayingStore final : public store::etcd::SharedStore {
  public:
   std::optional<store::etcd::EpochOwner> owner;
@@ -57,11 +58,19 @@ class SayingStore final : public store::etcd::SharedStore {
   }
   absl::StatusOr<StoredRows> LoadRows() override { return No(); }
   absl::Status ChangeRows(const RowChanges&) override { return No(); }
-  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string&) override { return No(); }
-  absl::Status PutMeta(const std::string&, const std::string&) override { return No(); }
+  absl::StatusOr<std::optional<std::string>> GetMeta(const std::string& key) override {
+    const auto found = named_.find(key);
+    return found == named_.end() ? std::nullopt : std::optional(found->second);
+  }
+  absl::Status PutMeta(const std::string& key, const std::string& value) override {
+    named_[key] = value;
+    return absl::OkStatus();
+  }
 
  private:
   static absl::Status No() { return Unavailable("nothing is kept"); }
+
+  std::map<std::string, std::string> named_;
 };
 
 }  // namespace fabricd::shell

@@ -157,6 +157,7 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherSmIsMaster) {
   view_.sm.state = SmState::kDiscovering;
   EXPECT_EQ(Why(watch), "");
   view_.sm.state = SmState::kStandby;
+  view_.sm.last_master = Guid(0x99);
   EXPECT_EQ(Why(watch), "another SM is master");
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
 }
@@ -168,6 +169,7 @@ TEST_F(SuccessionTest, TheTablesOfAContenderAreKeptWhenAnotherSmIsMaster) {
       {.contends = Contends::kWithUnresponsiveOwner, .continues = true, .read_tables = read});
   store_.contending = true;
   view_.sm.state = SmState::kStandby;
+  view_.sm.last_master = Guid(0x99);
   EXPECT_EQ(Why(contender), "another SM is master");
   SuccessionWatch waiting(contender.successor());
   Wait();
@@ -213,6 +215,44 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
   EXPECT_EQ(watch.successor().unresponsive_master, Guid());
   EXPECT_EQ(watch.successor().stopped_for, seconds(3));
   EXPECT_EQ(watch.successor().read_tables, read);
+}
+
+TEST_F(SuccessionTest, AContenderKnowsWhichMasterTheWaitingNodeHasSeen) {
+  SuccessionWatch watch({});
+  Wait();
+  view_.sm.guid = Guid(0x16);
+  view_.sm.last_master = Guid(0x99);
+  view_.sm.watched_master = WatchedMaster::kNone;
+  EXPECT_NE(Why(watch), "");
+  EXPECT_EQ(watch.successor().last_master, Guid(0x99));
+  SuccessionWatch next(watch.successor());
+  sweep::SmOptions options;
+  next.Begin(options, store_, Instant());
+  EXPECT_EQ(options.last_master, Guid()) << "it waits again, and sees for itself";
+  store_.owner.reset();
+  next.Begin(options, store_, Instant());
+  EXPECT_EQ(options.last_master, Guid(0x99));
+}
+
+TEST_F(SuccessionTest, AContenderBesideAMasterThatMayBeBusyGoesOn) {
+  SuccessionWatch watch({.contends = Contends::kWithOwnerWithoutLink});
+  store_.contending = true;
+  store_.number = 0;
+  view_.sm.state = SmState::kStandby;
+  EXPECT_EQ(Why(watch), "") << "another SM is preferred, and not master yet";
+  view_.sm.last_master = Guid(0x99);
+  view_.sm.is_master_busy = true;
+  EXPECT_EQ(Why(watch), "");
+  view_.sm.is_master_busy = false;
+  EXPECT_EQ(Why(watch), "another SM is master");
+}
+
+TEST_F(SuccessionTest, ANodeThatWasMasterItselfDoesNotKnowWhichSmIsMasterNow) {
+  SuccessionWatch watch({});
+  view_.sm.state = SmState::kMaster;
+  view_.sm.guid = view_.sm.last_master = Guid(0x16);
+  EXPECT_NE(Why(watch, seconds(14)), "");
+  EXPECT_EQ(watch.successor().last_master, Guid());
 }
 
 TEST_F(SuccessionTest, AMasterBesideAnotherContendsWhenThatOneIsMasterNoMore) {

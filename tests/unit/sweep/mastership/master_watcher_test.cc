@@ -23,8 +23,9 @@ class MasterWatcherTest : public testing::Test {
   SmOptions options_;
   DeviceTable devices_{options_};
   mad::TransactionEngine engine_{{}};
-  MasterWatcher watcher_{devices_, engine_, {}};
-  const Instant now_ = Instant() + std::chrono::seconds(1);
+  LastMaster last_master_{options_, devices_, engine_, {}};
+  MasterWatcher watcher_{devices_, engine_, last_master_, {}};
+  Instant now_ = Instant() + std::chrono::seconds(1);
 };
 
 TEST_F(MasterWatcherTest, WatchesTheMasterOfSeveralSms) {
@@ -58,6 +59,83 @@ TEST_F(MasterWatcherTest, NoSmIsAbsentAtTheSecondSweepInARow) {
   EXPECT_FALSE(watcher_.OnFound({Sm(1, SmState::kDiscovering)}, now_));
   EXPECT_FALSE(watcher_.OnFound({Sm(1, SmState::kNotActive)}, now_));
   EXPECT_TRUE(watcher_.OnFound({}, now_));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNone);
+}
+
+// ---- a master that does not share the state: it may be busy
+
+class ForeignMasterWatcherTest : public MasterWatcherTest {
+ protected:
+  ForeignMasterWatcherTest() { last_master_.On(SharingPorts{{Guid(1), Guid(2)}}); }
+  bool Find(const std::vector<RemoteSm>& found) {
+    last_master_.OnFound(found, now_);
+    return watcher_.OnFound(found, now_);
+  }
+  bool Poll(std::optional<SmState> answer, Duration later = {}) {
+    mad::Completion completion;
+    if (answer) {
+      wire::SmInfo info;
+      info.state = *answer;
+      completion.outcome = mad::Completion::Outcome::kResponse;
+      info.Encode(completion.response.data);
+    }
+    return watcher_.OnCompletion(completion, now_ += later).is_new;
+  }
+};
+
+TEST_F(ForeignMasterWatcherTest, OneThatDoesNotRespondIsNoMasterUntilItRespondsAgain) {
+  (void)Find({Sm(9, SmState::kMaster)});
+  EXPECT_TRUE(Poll(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
+  EXPECT_FALSE(Poll(std::nullopt));
+  EXPECT_TRUE(Poll(SmState::kMaster));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
+}
+
+TEST_F(ForeignMasterWatcherTest, OneThatIsBusyIsWatchedUntilAnotherSmIsMaster) {
+  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
+  EXPECT_TRUE(Find({Sm(1, SmState::kStandby)}));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
+  EXPECT_EQ(watcher_.guid(), Guid(9));
+  EXPECT_TRUE(Find({Sm(1, SmState::kMaster)}));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
+  EXPECT_EQ(watcher_.guid(), Guid(1));
+  EXPECT_TRUE(Poll(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive) << "this one shares the state";
+}
+
+TEST_F(ForeignMasterWatcherTest, WhileItIsBusyTheSmThatMayBecomeMasterIsPolledToo) {
+  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
+  (void)Find({Sm(1, SmState::kStandby)});
+  EXPECT_FALSE(Poll(std::nullopt)) << "the foreign one";
+  EXPECT_TRUE(Poll(SmState::kMaster)) << "the other one";
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
+  EXPECT_EQ(watcher_.guid(), Guid(1));
+}
+
+TEST_F(ForeignMasterWatcherTest, WhereTheOtherOneDoesNotRespondEitherThatIsReported) {
+  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
+  (void)Find({Sm(1, SmState::kStandby)});
+  (void)Poll(std::nullopt);
+  EXPECT_TRUE(Poll(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+  EXPECT_EQ(watcher_.guid(), Guid(1));
+}
+
+TEST_F(ForeignMasterWatcherTest, AfterSeventyFiveSecondsWithoutAMasterThereIsNone) {
+  (void)Find({Sm(9, SmState::kMaster)});
+  (void)Poll(std::nullopt);
+  EXPECT_FALSE(Poll(std::nullopt, std::chrono::seconds(74)));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
+  EXPECT_TRUE(Poll(std::nullopt, std::chrono::seconds(1)));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNone);
+}
+
+TEST_F(ForeignMasterWatcherTest, WithoutAnySmInSightThereIsNoneAtTheSecondSweep) {
+  (void)Find({Sm(9, SmState::kMaster)});
+  EXPECT_TRUE(Find({}));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
+  EXPECT_TRUE(Find({}));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNone);
 }
 
