@@ -101,9 +101,7 @@ std::string SuccessionWatch::Decide(const store::etcd::SharedStore& shared,
   }
   // Where no SM has answered as master it goes on: with another core the time for which it waits
   // for the preferred one, or for one that may be busy, would begin again.
-  const bool is_other_master =
-      view.sm.state == wire::SmState::kStandby && view.sm.last_master && !view.sm.is_master_busy;
-  if ((shared.contends() || shared.is_beside_master()) && is_other_master) {
+  if ((shared.contends() || shared.is_beside_master()) && view.sm.has_other_master) {
     if (!has_managed_) successor_.read_tables = succession_.read_tables;
     return "another SM is master";
   }

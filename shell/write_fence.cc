@@ -45,7 +45,7 @@ bool WriteFence::MaySend(const mad::OutgoingMad& mad) { return !IsSmpSet(mad) ||
 
 bool WriteFence::MayWrite() {
   if (IsBroken(Breakage::kPauseNotNoticed)) return true;
-  if (!turn_) return false;
+  if (!turn_ || is_refused_) return false;
   const Time now = witnesses_.now(), pause = now - *turn_;
   const bool is_paused = pause > kMostPause;
   if (!is_paused && now >= doubt_until_) return true;

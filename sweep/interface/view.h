@@ -76,8 +76,8 @@ struct SmStatus {
   Guid watched_guid;  // Its port; 0: none was seen.
   // The port of the SM that was last seen as master; 0: it is not known.
   Guid last_master;
-  // STANDBY of an SM that does not respond, and may be a master that is busy.
-  bool is_master_busy = false;
+  // STANDBY of an SM that has answered as master. (One that may be busy has not answered.)
+  bool has_other_master = false;
   // Whether `port` has a link; without one this SM reaches no device. True before the first sweep.
   bool has_link = true;
 

@@ -47,7 +47,10 @@ class LastMaster {
   // The SM that this one watches, or waits for, has sent its SMInfo, or a sweep has found it.
   void OnAnswer(Guid sm, wire::SmState state, Instant now);
   // It is master, as far as is known: this one itself, or one that was sent a handover.
-  void Set(Guid sm) { master_ = sm; }
+  void Set(Guid sm) {
+    master_ = sm;
+    is_busy_ = false;
+  }
   // 0: it is not known. Any foreign SM may be it.
   Guid guid() const { return master_; }
 

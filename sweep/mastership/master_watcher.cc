@@ -36,8 +36,12 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
 
 MasterWatcher::Answer MasterWatcher::OnCompletion(const mad::Completion& completion, Instant now) {
   is_out_ = false;
-  const RemoteSm from = polled();
+  const RemoteSm from = asked_;
   Answer answer;
+  // A sweep has found another master since.
+  const bool is_watched =
+      (watched_ && watched_->guid == from.guid) || (other_ && other_->guid == from.guid);
+  if (!is_watched) return answer;
   if (IsOk(completion)) {
     answer.from = from.guid;
     answer.state = wire::SmInfo::Decode(completion.response.data).state;
@@ -68,7 +72,8 @@ void MasterWatcher::OnTimer(Instant now) {
   next_ = is_over() || !watched_ ? kNever : now + kInterval;
   if (next_ == kNever || is_out_ || !devices_.Has(polled().port.node)) return;
   is_out_ = true;
-  auto request = devices_.Get(polled().port, wire::AttributeId::kSmInfo, 0);
+  asked_ = polled();
+  auto request = devices_.Get(asked_.port, wire::AttributeId::kSmInfo, 0);
   request.context = context_;
   request.pace = kPoll;
   request.priority = 0;

@@ -77,6 +77,7 @@ class MasterWatcher {
   // are polled in turn.
   std::optional<RemoteSm> other_;
   bool polls_other_ = false;
+  RemoteSm asked_;  // By the poll that is out.
   uint32_t sweeps_without_sm_ = 0;
   std::optional<Instant> without_master_since_;
   bool is_out_ = false;

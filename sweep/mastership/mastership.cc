@@ -313,8 +313,7 @@ Order Mastership::OnWatchedMaster(const mad::Completion& completion, Instant now
   }
   poll_.NoteAnswered();
   const auto info = wire::SmInfo::Decode(completion.response.data);
-  const bool shows_more =
-      shared_.last_master.is_busy() || shared_.last_master.guid() != watched_->guid;
+  const bool had_master = has_other_master();
   shared_.last_master.OnAnswer(watched_->guid, info.state, now);
   if (info.state == SmState::kMaster) {
     patience_.OnMaster(watched_->guid, now);
@@ -322,7 +321,7 @@ Order Mastership::OnWatchedMaster(const mad::Completion& completion, Instant now
     const bool lower = !IsHigher(info.priority, watched_->guid, priority_, local_port_.port_guid);
     if (lower) notice_.BeginSeldom(OwnPort(), now);
     Order order;
-    order.shows_others = shows_more;
+    order.shows_others = !had_master;
     return order;
   }
   if (info.state == SmState::kNotActive || patience_.IsOver(*watched_, info.state, now))

@@ -87,8 +87,10 @@ class Mastership {
   WatchedMaster watched_master() const { return shared_.watcher.state(); }
   Guid watched_guid() const { return shared_.watcher.guid(); }
   Guid last_master() const { return shared_.last_master.guid(); }
-  bool is_master_busy() const {
-    return state_ == wire::SmState::kStandby && shared_.last_master.is_busy();
+  // STANDBY of an SM that has answered as master.
+  bool has_other_master() const {
+    return state_ == wire::SmState::kStandby && watched_ &&
+           watched_->state == wire::SmState::kMaster && !shared_.last_master.is_busy();
   }
 
   uint8_t priority() const { return priority_; }  // 0-15, current value.

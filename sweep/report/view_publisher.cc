@@ -21,7 +21,7 @@ SmStatus StatusOf(const ViewInput& input) {
                   mastership.watched_master(),
                   mastership.watched_guid(),
                   mastership.last_master(),
-                  mastership.is_master_busy(),
+                  mastership.has_other_master(),
                   input.has_own_link};
   // Another SM assigns the LIDs.
   const fabric::Port* local = input.observed.snapshot()->port(port);

@@ -47,6 +47,8 @@ TEST_F(WriteFenceTest, AfterAStopThatCostNoEpochEachSetIsConfirmedForTwoSeconds)
   EXPECT_TRUE(fence_.MayWrite());
   confirms_ = false;
   EXPECT_FALSE(fence_.MayWrite());
+  now_ += seconds(1);
+  EXPECT_FALSE(fence_.MayWrite()) << "also after the two seconds";
   EXPECT_EQ(fence_.BeginTurn(), seconds(3)) << "the stop may have cost the epoch";
 }
 

@@ -17,6 +17,7 @@ class MasterWatcherTest : public testing::Test {
     RemoteSm sm;
     sm.guid = Guid(guid);
     sm.state = state;
+    sm.port = {NodeIndex(3), PortNum(1)};
     return sm;
   }
 
@@ -66,12 +67,20 @@ TEST_F(MasterWatcherTest, NoSmIsAbsentAtTheSecondSweepInARow) {
 
 class ForeignMasterWatcherTest : public MasterWatcherTest {
  protected:
-  ForeignMasterWatcherTest() { last_master_.On(SharingPorts{{Guid(1), Guid(2)}}); }
+  ForeignMasterWatcherTest() {
+    devices_.SetPath(NodeIndex(3), {1, 4});
+    last_master_.On(SharingPorts{{Guid(1), Guid(2)}});
+  }
   bool Find(const std::vector<RemoteSm>& found) {
     last_master_.OnFound(found, now_);
     return watcher_.OnFound(found, now_);
   }
   bool Poll(std::optional<SmState> answer, Duration later = {}) {
+    Ask();
+    return Complete(answer, later);
+  }
+  void Ask() { watcher_.OnTimer(now_ += std::chrono::milliseconds(250)); }
+  bool Complete(std::optional<SmState> answer, Duration later = {}) {
     mad::Completion completion;
     if (answer) {
       wire::SmInfo info;
@@ -119,6 +128,15 @@ TEST_F(ForeignMasterWatcherTest, WhereTheOtherOneDoesNotRespondEitherThatIsRepor
   (void)Poll(std::nullopt);
   EXPECT_TRUE(Poll(std::nullopt));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+  EXPECT_EQ(watcher_.guid(), Guid(1));
+}
+
+TEST_F(ForeignMasterWatcherTest, APollOfOneThatIsWatchedNoMoreSaysNothingOfTheNewMaster) {
+  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
+  Ask();
+  (void)Find({Sm(1, SmState::kMaster)});
+  EXPECT_FALSE(Complete(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
   EXPECT_EQ(watcher_.guid(), Guid(1));
 }
 
