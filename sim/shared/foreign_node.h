@@ -28,8 +28,8 @@ class ForeignNode {
   PortRef host() const { return sm_.host(); }
   bool runs() const { return sm_.state() != wire::SmState::kNotActive; }
   bool is_master() const { return sm_.state() == wire::SmState::kMaster; }
-  // It has not answered for longer than another SM has to wait.
   bool is_busy() const { return sm_.is_busy(world_.now()); }
+  // It has not answered for longer than another SM has to wait.
   bool hangs() const {
     return is_busy() && world_.now() - busy_since_ > sweep::LastMaster::kPatience;
   }

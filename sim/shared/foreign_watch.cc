@@ -19,9 +19,8 @@ void ForeignWatch::Look(Instant now, const ForeignNode* foreign, bool apart) {
 }
 
 void ForeignWatch::OnSend(Instant now, PortRef host, const mad::OutgoingMad& mad) {
-  if (since_ == kNever || host != foreign_->host() || mad.payload.size() != wire::kMadBytes) return;
-  const auto smp = wire::Smp::Decode(
-      std::span<const uint8_t, wire::kMadBytes>(mad.payload.data(), wire::kMadBytes));
+  if (since_ == kNever || host != foreign_->host()) return;
+  const auto smp = wire::Smp::Decode(mad::WholeMad(mad.payload));
   if (smp && smp->method == wire::Method::kSet && smp->attribute == wire::AttributeId::kSmInfo)
     since_ = now;
 }

@@ -103,6 +103,7 @@ class ManagementNode::Life final : public shell::Network,
 
  private:
   void MakeCore();
+  bool HasNamedPort() const;
   void Turn();
   void EndStore();
 
@@ -177,12 +178,7 @@ void ManagementNode::Life::Manage() {
     }
     shared_->SetStatement({succession_.Role(node_.view_->sm, world_.now()),
                            shell::PortLine(node_.port_guid()) + succession_.Notice(*shared_)});
-    const auto nodes = shared_->nodes();
-    node_.has_named_port_ =
-        node_.has_named_port_ ||
-        std::any_of(nodes.begin(), nodes.end(), [this](const store::etcd::Node& each) {
-          return each.instance == shared_->instance();
-        });
+    if (!node_.has_named_port_) node_.has_named_port_ = HasNamedPort();
     if (auto ports = succession_.sharing_ports().Look(*shared_, world_.now())) {
       Post(shell::Queue::kStore,
            [this, kept = *ports] { (void)shell::SharingPortsWatch::Keep(writes_, kept); });
@@ -199,6 +195,13 @@ void ManagementNode::Life::Manage() {
   EndStore();
   if (core_thread_->is_killed()) return;
   node_.LeavePort();
+}
+
+bool ManagementNode::Life::HasNamedPort() const {
+  const auto nodes = shared_->nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [this](const store::etcd::Node& each) {
+    return each.instance == shared_->instance();
+  });
 }
 
 // As CoreHost::Turn().

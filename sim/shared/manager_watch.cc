@@ -24,14 +24,18 @@ bool ManagerWatch::IsOnFabric(const ManagementNode& node) const {
   return !world_.fabric().LinkedPeer(node.host()).IsNone();
 }
 
+bool ManagerWatch::ReachesNodes(PortRef from) const {
+  const auto beyond = PortsBeyond(world_.fabric(), from);
+  return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return IsOnFabric(*node) && beyond.contains(node->host());
+  });
+}
+
 bool ManagerWatch::CouldManage(const ManagementNode& node) const {
   if (!node.runs() || node.is_paused() || !IsOnFabric(node) || world_.now() < node.path.cut_until ||
       !world_.store.etcd.is_prompt())
     return false;
-  const auto beyond = PortsBeyond(world_.fabric(), node.host());
-  return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& other) {
-    return IsOnFabric(*other) && beyond.contains(other->host());
-  });
+  return ReachesNodes(node.host());
 }
 
 bool ManagerWatch::Manages(const ManagementNode& node) const {
@@ -40,11 +44,8 @@ bool ManagerWatch::Manages(const ManagementNode& node) const {
 }
 
 bool ManagerWatch::ForeignManages() const {
-  if (foreign_ == nullptr || !foreign_->is_master() || foreign_->hangs()) return false;
-  const auto beyond = PortsBeyond(world_.fabric(), foreign_->host());
-  return std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-    return IsOnFabric(*node) && beyond.contains(node->host());
-  });
+  return foreign_ != nullptr && foreign_->is_master() && !foreign_->hangs() &&
+         ReachesNodes(foreign_->host());
 }
 
 Duration ManagerWatch::Limit() const {

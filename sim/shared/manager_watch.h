@@ -35,6 +35,8 @@ class ManagerWatch {
 
  private:
   bool IsOnFabric(const ManagementNode& node) const;
+  // All those that are on the fabric.
+  bool ReachesNodes(PortRef from) const;
   bool CouldManage(const ManagementNode& node) const;
   bool Manages(const ManagementNode& node) const;
   bool ForeignManages() const;

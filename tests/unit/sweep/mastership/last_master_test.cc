@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sweep/mastership/some_sm.h"
+
 namespace fabricd::sweep {
 namespace {
 
@@ -13,13 +15,6 @@ using wire::SmState;
 class LastMasterTest : public testing::Test {
  protected:
   LastMasterTest() { devices_.SetPath(NodeIndex(3), {1, 4}); }
-  static RemoteSm Sm(uint64_t guid, SmState state) {
-    RemoteSm sm;
-    sm.guid = Guid(guid);
-    sm.state = state;
-    sm.port = {NodeIndex(3), PortNum(1)};
-    return sm;
-  }
   void KnowSharing() { last_.On(SharingPorts{{Guid(2)}}); }
   bool MayBeBusy(uint64_t guid, Duration later = {}) const {
     return last_.MayBeBusy(Guid(guid), now_ + later);
@@ -33,7 +28,7 @@ class LastMasterTest : public testing::Test {
 };
 
 TEST_F(LastMasterTest, NoSmIsForeignWhileThePortsOfTheOthersAreNotKnown) {
-  last_.OnFound({Sm(9, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(9, SmState::kMaster)}, now_);
   EXPECT_FALSE(MayBeBusy(9));
   KnowSharing();
   EXPECT_TRUE(MayBeBusy(9));
@@ -41,14 +36,14 @@ TEST_F(LastMasterTest, NoSmIsForeignWhileThePortsOfTheOthersAreNotKnown) {
 
 TEST_F(LastMasterTest, AMasterThatSharesTheStateIsNeverBusy) {
   KnowSharing();
-  last_.OnFound({Sm(2, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(2, SmState::kMaster)}, now_);
   EXPECT_FALSE(MayBeBusy(2));
   EXPECT_FALSE(MayBeBusy(9)) << "it is not master";
 }
 
 TEST_F(LastMasterTest, AForeignOneMayBeBusyForAMinuteAfterItsLastAnswer) {
   KnowSharing();
-  last_.OnFound({Sm(9, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(9, SmState::kMaster)}, now_);
   EXPECT_TRUE(MayBeBusy(9, seconds(59)));
   EXPECT_FALSE(MayBeBusy(9, seconds(60)));
   last_.OnAnswer(Guid(9), SmState::kMaster, now_ + seconds(30));
@@ -68,27 +63,27 @@ TEST_F(LastMasterTest, OneThatWasGivenTheSubnetMayBeBusyAtOnce) {
 
 TEST_F(LastMasterTest, EachForeignOneMayBeBusyUntilAMasterIsSeen) {
   KnowSharing();
-  last_.OnFound({Sm(2, SmState::kStandby)}, now_);
+  last_.OnFound({SomeSm(2, SmState::kStandby)}, now_);
   EXPECT_TRUE(MayBeBusy(9, seconds(59)));
   EXPECT_FALSE(MayBeBusy(2)) << "it shares the state";
   EXPECT_FALSE(MayBeBusy(9, seconds(60))) << "since the first sweep";
-  last_.OnFound({Sm(8, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(8, SmState::kMaster)}, now_);
   EXPECT_FALSE(MayBeBusy(9));
 }
 
 TEST_F(LastMasterTest, OneThatHasGivenTheSubnetAwayIsMasterNoMore) {
   KnowSharing();
-  last_.OnFound({Sm(2, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(2, SmState::kMaster)}, now_);
   EXPECT_FALSE(MayBeBusy(9));
   last_.OnAnswer(Guid(2), SmState::kStandby, now_);
   EXPECT_TRUE(MayBeBusy(9)) << "it may have got the subnet";
-  last_.OnFound({Sm(8, SmState::kMaster)}, now_);
-  last_.OnFound({Sm(7, SmState::kMaster), Sm(8, SmState::kStandby)}, now_);
+  last_.OnFound({SomeSm(8, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(7, SmState::kMaster), SomeSm(8, SmState::kStandby)}, now_);
   EXPECT_EQ(last_.guid(), Guid(7));
 }
 
 TEST_F(LastMasterTest, ItsPortIsReadOnceAtATime) {
-  const RemoteSm sm = Sm(9, SmState::kMaster);
+  const RemoteSm sm = SomeSm(9, SmState::kMaster);
   last_.AskPort(sm);
   last_.AskPort(sm);
   EXPECT_EQ(engine_.size(), 1u);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sweep/interface/options.h"
+#include "tests/unit/sweep/mastership/some_sm.h"
 
 namespace fabricd::sweep {
 namespace {
@@ -13,14 +14,6 @@ using wire::SmState;
 
 class MasterWatcherTest : public testing::Test {
  protected:
-  static RemoteSm Sm(uint64_t guid, SmState state) {
-    RemoteSm sm;
-    sm.guid = Guid(guid);
-    sm.state = state;
-    sm.port = {NodeIndex(3), PortNum(1)};
-    return sm;
-  }
-
   SmOptions options_;
   DeviceTable devices_{options_};
   mad::TransactionEngine engine_{{}};
@@ -31,34 +24,35 @@ class MasterWatcherTest : public testing::Test {
 
 TEST_F(MasterWatcherTest, WatchesTheMasterOfSeveralSms) {
   EXPECT_TRUE(watcher_.OnFound(
-      {Sm(1, SmState::kStandby), Sm(2, SmState::kMaster), Sm(3, SmState::kNotActive)}, now_));
+      {SomeSm(1, SmState::kStandby), SomeSm(2, SmState::kMaster), SomeSm(3, SmState::kNotActive)},
+      now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
   EXPECT_EQ(watcher_.guid(), Guid(2));
   EXPECT_EQ(watcher_.NextDeadline(), now_);
-  EXPECT_FALSE(watcher_.OnFound({Sm(2, SmState::kMaster)}, now_)) << "nothing has changed";
+  EXPECT_FALSE(watcher_.OnFound({SomeSm(2, SmState::kMaster)}, now_)) << "nothing has changed";
 }
 
 TEST_F(MasterWatcherTest, AMasterThatASweepDoesNotFindAnyMoreIsUnresponsiveForGood) {
-  (void)watcher_.OnFound({Sm(2, SmState::kMaster)}, now_);
+  (void)watcher_.OnFound({SomeSm(2, SmState::kMaster)}, now_);
   EXPECT_TRUE(watcher_.OnFound({}, now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
   EXPECT_EQ(watcher_.guid(), Guid(2));
-  EXPECT_FALSE(watcher_.OnFound({Sm(2, SmState::kMaster)}, now_));
+  EXPECT_FALSE(watcher_.OnFound({SomeSm(2, SmState::kMaster)}, now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
 }
 
 TEST_F(MasterWatcherTest, SaysThatNoSweepHasFoundAMasterYet) {
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnknown);
-  EXPECT_TRUE(watcher_.OnFound({Sm(1, SmState::kStandby)}, now_));
+  EXPECT_TRUE(watcher_.OnFound({SomeSm(1, SmState::kStandby)}, now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
-  EXPECT_TRUE(watcher_.OnFound({Sm(1, SmState::kMaster)}, now_));
+  EXPECT_TRUE(watcher_.OnFound({SomeSm(1, SmState::kMaster)}, now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
 }
 
 TEST_F(MasterWatcherTest, NoSmIsAbsentAtTheSecondSweepInARow) {
   EXPECT_TRUE(watcher_.OnFound({}, now_));
-  EXPECT_FALSE(watcher_.OnFound({Sm(1, SmState::kDiscovering)}, now_));
-  EXPECT_FALSE(watcher_.OnFound({Sm(1, SmState::kNotActive)}, now_));
+  EXPECT_FALSE(watcher_.OnFound({SomeSm(1, SmState::kDiscovering)}, now_));
+  EXPECT_FALSE(watcher_.OnFound({SomeSm(1, SmState::kNotActive)}, now_));
   EXPECT_TRUE(watcher_.OnFound({}, now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNone);
 }
@@ -93,7 +87,7 @@ class ForeignMasterWatcherTest : public MasterWatcherTest {
 };
 
 TEST_F(ForeignMasterWatcherTest, OneThatDoesNotRespondIsNoMasterUntilItRespondsAgain) {
-  (void)Find({Sm(9, SmState::kMaster)});
+  (void)Find({SomeSm(9, SmState::kMaster)});
   EXPECT_TRUE(Poll(std::nullopt));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
   EXPECT_FALSE(Poll(std::nullopt));
@@ -102,11 +96,11 @@ TEST_F(ForeignMasterWatcherTest, OneThatDoesNotRespondIsNoMasterUntilItRespondsA
 }
 
 TEST_F(ForeignMasterWatcherTest, OneThatIsBusyIsWatchedUntilAnotherSmIsMaster) {
-  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
-  EXPECT_TRUE(Find({Sm(1, SmState::kStandby)}));
+  (void)Find({SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)});
+  EXPECT_TRUE(Find({SomeSm(1, SmState::kStandby)}));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
   EXPECT_EQ(watcher_.guid(), Guid(9));
-  EXPECT_TRUE(Find({Sm(1, SmState::kMaster)}));
+  EXPECT_TRUE(Find({SomeSm(1, SmState::kMaster)}));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
   EXPECT_EQ(watcher_.guid(), Guid(1));
   EXPECT_TRUE(Poll(std::nullopt));
@@ -114,8 +108,8 @@ TEST_F(ForeignMasterWatcherTest, OneThatIsBusyIsWatchedUntilAnotherSmIsMaster) {
 }
 
 TEST_F(ForeignMasterWatcherTest, WhileItIsBusyTheSmThatMayBecomeMasterIsPolledToo) {
-  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
-  (void)Find({Sm(1, SmState::kStandby)});
+  (void)Find({SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)});
+  (void)Find({SomeSm(1, SmState::kStandby)});
   EXPECT_FALSE(Poll(std::nullopt)) << "the foreign one";
   EXPECT_TRUE(Poll(SmState::kMaster)) << "the other one";
   EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
@@ -123,8 +117,8 @@ TEST_F(ForeignMasterWatcherTest, WhileItIsBusyTheSmThatMayBecomeMasterIsPolledTo
 }
 
 TEST_F(ForeignMasterWatcherTest, WhereTheOtherOneDoesNotRespondEitherThatIsReported) {
-  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
-  (void)Find({Sm(1, SmState::kStandby)});
+  (void)Find({SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)});
+  (void)Find({SomeSm(1, SmState::kStandby)});
   (void)Poll(std::nullopt);
   EXPECT_TRUE(Poll(std::nullopt));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
@@ -132,16 +126,16 @@ TEST_F(ForeignMasterWatcherTest, WhereTheOtherOneDoesNotRespondEitherThatIsRepor
 }
 
 TEST_F(ForeignMasterWatcherTest, APollOfOneThatIsWatchedNoMoreSaysNothingOfTheNewMaster) {
-  (void)Find({Sm(1, SmState::kStandby), Sm(9, SmState::kMaster)});
+  (void)Find({SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)});
   Ask();
-  (void)Find({Sm(1, SmState::kMaster)});
+  (void)Find({SomeSm(1, SmState::kMaster)});
   EXPECT_FALSE(Complete(std::nullopt));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
   EXPECT_EQ(watcher_.guid(), Guid(1));
 }
 
 TEST_F(ForeignMasterWatcherTest, AfterSeventyFiveSecondsWithoutAMasterThereIsNone) {
-  (void)Find({Sm(9, SmState::kMaster)});
+  (void)Find({SomeSm(9, SmState::kMaster)});
   (void)Poll(std::nullopt);
   EXPECT_FALSE(Poll(std::nullopt, std::chrono::seconds(74)));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
@@ -150,7 +144,7 @@ TEST_F(ForeignMasterWatcherTest, AfterSeventyFiveSecondsWithoutAMasterThereIsNon
 }
 
 TEST_F(ForeignMasterWatcherTest, WithoutAnySmInSightThereIsNoneAtTheSecondSweep) {
-  (void)Find({Sm(9, SmState::kMaster)});
+  (void)Find({SomeSm(9, SmState::kMaster)});
   EXPECT_TRUE(Find({}));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNoMaster);
   EXPECT_TRUE(Find({}));
