@@ -62,6 +62,7 @@ void SharingPortsWatch::Update(const store::etcd::SharedStore& shared, Instant n
   bool is_complete = !nodes.empty();
   for (const store::etcd::Node& node : nodes) {
     if (node.instance == shared.instance()) continue;
+    others_seen_ = now;
     const auto port = ParseHex<uint64_t>(FindValue(node.statement.about, kPort));
     if (port && *port != 0)
       Add(Guid(*port), now);

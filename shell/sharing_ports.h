@@ -32,6 +32,9 @@ class SharingPortsWatch {
   // Call after each turn. nullopt: as before. Otherwise the core is to be given them, and Keep()
   // runs on the store's thread.
   std::optional<Ports> Look(const store::etcd::SharedStore& shared, Instant now);
+  // Another node is there, or was a moment ago as Look() has seen: one that contends is not named
+  // while it starts again.
+  bool HasOthers(Instant now) const { return others_seen_ && now - *others_seen_ < kStartsAgain; }
   // Keep() was not run: Look() returns them again.
   void Repeat() { said_.reset(); }
   static absl::Status Keep(store::Store& store, const Ports& ports);
@@ -42,6 +45,7 @@ class SharingPortsWatch {
 
  private:
   static constexpr Duration kInterval = std::chrono::milliseconds(200);
+  static constexpr Duration kStartsAgain = std::chrono::seconds(15);
   static constexpr size_t kMost = 64;  // Then the one that was named longest ago is forgotten.
 
   struct Known {
@@ -55,6 +59,7 @@ class SharingPortsWatch {
   std::vector<Known> known_;
   bool is_complete_ = false;   // All nodes that etcd has shown had named their ports.
   std::optional<Ports> said_;  // By Look().
+  std::optional<Instant> others_seen_;
   Instant next_{};
 };
 

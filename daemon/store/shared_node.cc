@@ -66,6 +66,7 @@ void SharedNode::Follow(Instant now) {
   if (shared_ == nullptr) return;
   shell::SharingPortsWatch& watch = succession_.sharing_ports();
   auto ports = watch.Look(*shared_, now);
+  has_others_ = watch.HasOthers(now);
   if (!ports) return;
   // Where they cannot be kept, a restart has to learn them again.
   const bool is_posted = post_([kept = *ports](store::Store& store) {

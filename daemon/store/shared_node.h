@@ -88,8 +88,8 @@ class SharedNode {
   bool waits() const { return shared_ != nullptr && shared_->other_owner().has_value(); }
   // Where it waits.
   std::optional<OtherMaster> other_master(const sweep::SmStatus& sm) const;
-  // It has the epoch, and another node is there to take it.
-  bool has_others() const { return epoch() != 0 && nodes().size() > 1; }
+  // It has the epoch, and another node is there to take it (SharingPortsWatch::HasOthers).
+  bool has_others() const { return epoch() != 0 && has_others_; }
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
 
  private:
@@ -107,6 +107,7 @@ class SharedNode {
   NodeAbout about_;
   std::atomic<bool> steps_down_ = false;
   std::atomic<bool> hears_again_ = false;
+  std::atomic<bool> has_others_ = false;
   bool starts_again_ = false;
 };
 

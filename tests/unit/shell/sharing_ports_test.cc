@@ -66,6 +66,22 @@ TEST_F(SharingPortsTest, AreNotKnownUntilEachNodeHasNamedItsPort) {
   EXPECT_EQ(Look(), (Ports{Guid(0x17), Guid(0x18), Guid(0x19)}));
 }
 
+TEST_F(SharingPortsTest, AnotherNodeCountsAsThereWhileItStartsAgain) {
+  Say("head1", "");
+  (void)watch_.Begin(store_, now_);
+  EXPECT_FALSE(watch_.HasOthers(now_));
+  Say("head2", "name head2 pid 7\n");
+  (void)Look();
+  EXPECT_TRUE(watch_.HasOthers(now_));
+  store_.all_nodes.pop_back();
+  now_ += std::chrono::seconds(14);
+  (void)Look();
+  EXPECT_TRUE(watch_.HasOthers(now_));
+  now_ += std::chrono::seconds(1);
+  (void)Look();
+  EXPECT_FALSE(watch_.HasOthers(now_));
+}
+
 TEST_F(SharingPortsTest, StayKnownForAnHourAfterTheirNodeHasGone) {
   Say("head1", PortLine(Guid(0x16)));
   Say("head2", PortLine(Guid(0x17)));
