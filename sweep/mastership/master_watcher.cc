@@ -20,34 +20,42 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNone);
   const bool is_busy = !is_master && watched_ && watched_->guid == last_master_.guid() &&
                        last_master_.IsForeign(watched_->guid);
-  if (is_busy) {
-    other_.reset();
-    if (watched != nullptr && watched->guid != watched_->guid) other_ = *watched;
-  } else if (watched != nullptr) {
+  if (watched != nullptr && !is_busy) {
     watched_ = *watched;
-    other_.reset();
     next_ = now;
   }
+  other_ = OtherOf(found);
   if (!is_master)
     return is_new || (state_ == WatchedMaster::kUnknown && Set(WatchedMaster::kNoMaster));
   without_master_since_.reset();
   return Set(WatchedMaster::kThere);
 }
 
+std::optional<RemoteSm> MasterWatcher::OtherOf(const std::vector<RemoteSm>& found) const {
+  const RemoteSm* other = nullptr;
+  for (const RemoteSm& sm : found) {
+    if (sm.state == wire::SmState::kNotActive || !watched_ || sm.guid == watched_->guid) continue;
+    if (other == nullptr || !last_master_.IsForeign(sm.guid)) other = &sm;
+  }
+  return other == nullptr ? std::nullopt : std::optional(*other);
+}
+
 MasterWatcher::Answer MasterWatcher::OnCompletion(const mad::Completion& completion, Instant now) {
   is_out_ = false;
   const RemoteSm from = asked_;
   Answer answer;
-  // A sweep has found another master since.
-  const bool is_watched =
-      (watched_ && watched_->guid == from.guid) || (other_ && other_->guid == from.guid);
-  if (!is_watched) return answer;
+  // A sweep has found another master since, or the same one again.
+  const bool is_watched = watched_ && watched_->guid == from.guid;
+  const bool may_become_master =
+      state_ == WatchedMaster::kNoMaster && other_ && other_->guid == from.guid;
+  polls_other_ = false;
+  if (!is_watched && !may_become_master) return answer;
   if (IsOk(completion)) {
     answer.from = from.guid;
     answer.state = wire::SmInfo::Decode(completion.response.data).state;
   }
   answer.is_new = OnAnswer(from, answer.from ? std::optional(answer.state) : std::nullopt, now);
-  polls_other_ = other_ && !polls_other_;
+  polls_other_ = is_watched && other_ && state_ == WatchedMaster::kNoMaster;
   return answer;
 }
 
@@ -55,8 +63,7 @@ MasterWatcher::Answer MasterWatcher::OnCompletion(const mad::Completion& complet
 bool MasterWatcher::OnAnswer(const RemoteSm& from, std::optional<wire::SmState> state,
                              Instant now) {
   if (state == wire::SmState::kMaster) {
-    watched_ = from;
-    other_.reset();
+    if (other_ && other_->guid == from.guid) std::swap(other_, watched_);
     without_master_since_.reset();
     return Set(WatchedMaster::kThere);
   }

@@ -63,6 +63,8 @@ class MasterWatcher {
   bool Set(WatchedMaster state);
   bool SetLost(const RemoteSm& sm);
   bool OnAnswer(const RemoteSm& from, std::optional<wire::SmState> state, Instant now);
+  // Of those that a sweep has found; one that shares the state is preferred.
+  std::optional<RemoteSm> OtherOf(const std::vector<RemoteSm>& found) const;
   const RemoteSm& polled() const { return polls_other_ && other_ ? *other_ : *watched_; }
   bool is_over() const {
     return state_ == WatchedMaster::kUnresponsive || state_ == WatchedMaster::kNone;
@@ -73,8 +75,8 @@ class MasterWatcher {
   const LastMaster& last_master_;
   const mad::RequestContext context_;
   std::optional<RemoteSm> watched_;
-  // While watched_ is a foreign master that does not respond: the SM that may become master. Both
-  // are polled in turn.
+  // The SM that may become master where watched_ is one no longer, or is foreign and does not
+  // respond. Then both are polled in turn.
   std::optional<RemoteSm> other_;
   bool polls_other_ = false;
   RemoteSm asked_;  // By the poll that is out.

@@ -116,6 +116,29 @@ TEST_F(ForeignMasterWatcherTest, WhileItIsBusyTheSmThatMayBecomeMasterIsPolledTo
   EXPECT_EQ(watcher_.guid(), Guid(1));
 }
 
+// It has ended, and no sweep has followed yet.
+TEST_F(ForeignMasterWatcherTest, OnceItIsLostTheSmThatTheLastSweepFoundIsPolled) {
+  (void)Find({SomeSm(8, SmState::kStandby), SomeSm(1, SmState::kStandby),
+              SomeSm(9, SmState::kMaster), SomeSm(7, SmState::kStandby)});
+  EXPECT_FALSE(Poll(SmState::kMaster));
+  EXPECT_TRUE(Poll(std::nullopt)) << "the foreign one";
+  EXPECT_TRUE(Poll(SmState::kMaster)) << "the one that shares the state";
+  EXPECT_EQ(watcher_.guid(), Guid(1));
+  EXPECT_TRUE(Poll(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+}
+
+TEST_F(ForeignMasterWatcherTest, APollOfTheOtherOneSaysNothingOfAMasterThatIsBack) {
+  const std::vector<RemoteSm> both = {SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)};
+  (void)Find(both);
+  (void)Poll(std::nullopt);
+  Ask();
+  EXPECT_TRUE(Find(both));
+  EXPECT_FALSE(Complete(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
+  EXPECT_EQ(watcher_.guid(), Guid(9));
+}
+
 TEST_F(ForeignMasterWatcherTest, WhereTheOtherOneDoesNotRespondEitherThatIsReported) {
   (void)Find({SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)});
   (void)Find({SomeSm(1, SmState::kStandby)});
