@@ -321,7 +321,7 @@ void Visit(A& a, routing::Row& row) {
 }
 template <typename A>
 void Visit(A& a, sweep::SwitchTables& tables) {
-  a(tables.rows, tables.unread);
+  a(tables.rows, tables.unread, tables.computed);
 }
 template <typename A>
 void Visit(A& a, sweep::TakeoverRecord& record) {

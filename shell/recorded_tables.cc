@@ -211,19 +211,29 @@ bool RecordedTables::IsComplete() const {
   return true;
 }
 
-std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::SwitchTables& read,
+std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& known,
                                                    const RecordedTables& record) {
   if (!record.IsComplete()) return nullptr;
   auto vouched = std::make_shared<sweep::SwitchTables>();
-  for (const auto& [guid, row] : read.rows) {
-    const auto found = record.digests.find(guid);
-    if (found == record.digests.end()) continue;
-    routing::Row at_base = AtBase(row, guid, record);
-    if (found->second != DigestOf(at_base)) continue;
-    vouched->rows.emplace(guid, std::move(at_base));
+  for (const auto& [guid, digest] : record.digests) {
+    const auto confirmed = [&](const routing::Row* row) -> std::optional<routing::Row> {
+      if (row == nullptr) return std::nullopt;
+      routing::Row at_base = AtBase(*row, guid, record);
+      return DigestOf(at_base) == digest ? std::optional(std::move(at_base)) : std::nullopt;
+    };
+    const auto read = known.read.find(guid);
+    auto row = confirmed(read == known.read.end() ? nullptr : &read->second);
+    if (!row) {
+      const auto computed = known.computed.find(guid);
+      row = confirmed(computed == known.computed.end() ? nullptr : computed->second.get());
+      if (!row) continue;
+      vouched->computed.push_back(guid);
+    }
+    vouched->rows.emplace(guid, *std::move(row));
     if (auto unread = WrittenSinceBase(guid, record); !unread.empty())
       vouched->unread.emplace(guid, std::move(unread));
   }
+  std::sort(vouched->computed.begin(), vouched->computed.end());
   if (vouched->rows.empty() || vouched->bytes() > kMostVouchedBytes) return nullptr;
   return vouched;
 }

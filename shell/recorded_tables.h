@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordedTables: what the master has recorded of forwarding tables, in the state that several
 // nodes share: a digest of each table that switches were confirmed to hold, and the changes before
-// and since. With it a node that has read the tables itself knows which blocks it need not read
-// again when it takes over.
+// and since. With it a node that has read the tables itself, or has computed the same ones, knows
+// which blocks it need not read when it takes over.
 //
 // Rows of the table `switch_tables`:
 //
@@ -77,10 +77,10 @@ RowChanges WithdrawnTables();
 
 // DATA_LOSS: they are not what TableRecord writes. Rows of other parts are ignored.
 absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows);
-// The tables of `read` that the record confirms, as of the digests, with the blocks that were
-// written since as unread. Null: none, or they are more than kMostVouchedBytes: the flight recorder
-// has to keep what a core starts with.
-std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::SwitchTables& read,
+// The tables of `known` that the record confirms, as of the digests, with the blocks that were
+// written since as unread. A row that was read is preferred to one that was computed. Null: none,
+// or they are more than kMostVouchedBytes: the flight recorder has to keep what a core starts with.
+std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& known,
                                                    const RecordedTables& record);
 inline constexpr size_t kMostVouchedBytes = size_t{48} << 20;
 

@@ -17,6 +17,16 @@ using Contends = Succession::Contends;
 // A takeover has 3 s in all. A third of this is enough to ask one of three members.
 constexpr std::chrono::seconds kTakeoverLimit{1};
 
+// `before`: of an earlier start, which may have read tables that this one has not read yet.
+std::shared_ptr<const sweep::ReaderTables> Newest(
+    const std::shared_ptr<const sweep::ReaderTables>& now,
+    const std::shared_ptr<const sweep::ReaderTables>& before) {
+  if (now == nullptr || before == nullptr) return now ? now : before;
+  if (!now->read.empty()) return now;
+  return std::make_shared<const sweep::ReaderTables>(
+      sweep::ReaderTables{before->read, now->computed});
+}
+
 }  // namespace
 
 void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
@@ -53,7 +63,7 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
   // Rows are believed by their digests, so that those of an earlier wait are as good.
   successor_ = {.continues = true,
                 .stopped_for = succession_.stopped_for,
-                .read_tables = view.read_tables ? view.read_tables : succession_.read_tables};
+                .tables = Newest(view.reader_tables, succession_.tables)};
   if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
     successor_.contends = Contends::kWithUnresponsiveOwner;
     successor_.unresponsive_master = view.sm.watched_guid;
@@ -102,7 +112,7 @@ std::string SuccessionWatch::Decide(const store::etcd::SharedStore& shared,
   // Where no SM has answered as master it goes on: with another core the time for which it waits
   // for the preferred one, or for one that may be busy, would begin again.
   if ((shared.contends() || shared.is_beside_master()) && view.sm.has_other_master) {
-    if (!has_managed_) successor_.read_tables = succession_.read_tables;
+    if (!has_managed_) successor_.tables = succession_.tables;
     return "another SM is master";
   }
   // The state may have changed while this fabricd was about to become master: then it tries again
@@ -113,7 +123,7 @@ std::string SuccessionWatch::Decide(const store::etcd::SharedStore& shared,
   else if (!has_managed_ && shared.epoch() != 0)
     successor_ = succession_;
   else if (!has_managed_)
-    successor_.read_tables = succession_.read_tables;
+    successor_.tables = succession_.tables;
   successor_.trusts_record = shared.has_owner_kept_epoch();
   successor_.yields = false;
   return shared.why_reopen();

@@ -35,15 +35,15 @@ struct Succession {
   Guid unresponsive_master = Guid();  // sweep::SmOptions
   // It was stopped while it was master, for so long: StopNotice. Zero: it was not.
   WriteFence::Time stopped_for{};
-  // What it has read while it waited; null: nothing.
-  std::shared_ptr<const sweep::SwitchTables> read_tables = nullptr;
+  // What it has read and computed while it waited; null: nothing.
+  std::shared_ptr<const sweep::ReaderTables> tables = nullptr;
   // The port of the master as last seen, where it was another node or SM; 0: it is not known.
   Guid last_master = Guid();
 
   void AddTo(store::etcd::EtcdStoreOptions& options) const;
-  // Whether the predecessor's record of tables (table_record.h) says what of `read_tables` is true.
+  // Whether the predecessor's record of tables (table_record.h) says what of `tables` is true.
   bool MayTrust(const store::etcd::SharedStore& shared) const {
-    return read_tables != nullptr && (shared.contends() || trusts_record);
+    return tables != nullptr && (shared.contends() || trusts_record);
   }
 };
 

@@ -149,7 +149,7 @@ void ManagementNode::Life::MakeCore() {
   const StoredRows rows = *shared_->LoadRows();
   const shell::RecordedTables recorded = *shell::LoadTables(rows);
   if (succession_.succession().MayTrust(*shared_))
-    inputs.vouched = shell::Vouched(*succession_.succession().read_tables, recorded);
+    inputs.vouched = shell::Vouched(*succession_.succession().tables, recorded);
   inputs.partitions = *policy::LoadPartitions(rows);
   inputs.takeover = *sweep::LoadTakeover(rows);
   core_ = inputs.MakeCore();

@@ -169,7 +169,11 @@ void Programming::OnPlan(PlanReady ready, Instant now) {
   if (!programmer_) return;
   planner_.OnPlan(std::move(ready), *observed_.snapshot(), ground_.problems, now);
   const Planner::SharedPlan plan = planner_.plan();
-  if (reads_only()) return programmer_->SetPlan(plan);
+  if (reads_only()) {
+    if (plan && ground_.options.sm.shares_state)
+      view_.ShowComputedTables(*plan, *observed_.snapshot());
+    return programmer_->SetPlan(plan);
+  }
   multicast_.order().OnPlan(keeps_trees, mixes_trees, plan && !plan->order.empty());
   if (multicast_.order().MustWithdraw()) programmer_->WithdrawTrees();
   if (plan) journal_.OnPlan(plan->engine, planner_.is_provisional(), now);

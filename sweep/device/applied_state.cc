@@ -115,16 +115,17 @@ void AppliedState::ForgetTables() {
   std::apply([](auto&... each) { (each.clear(), ...); }, WrittenByPort());
 }
 
-SwitchTables AppliedState::ReadLfts(const fabric::FabricSnapshot& snapshot) const {
-  SwitchTables tables;
+absl::flat_hash_map<Guid, routing::Row> AppliedState::ReadLfts(
+    const fabric::FabricSnapshot& snapshot) const {
+  absl::flat_hash_map<Guid, routing::Row> rows;
   snapshot.ForEachNode([&](const fabric::Node& node) {
     const AppliedLft* lft = FindLft(node.index);
     if (lft == nullptr || !node.switch_info || node.switch_info->linear_fdb_top == 0) return;
     const size_t blocks = node.switch_info->linear_fdb_top / AppliedLft::kBlock + 1u;
     if (lft->KnowsAll() && lft->row().blocks() >= blocks && !lft->IsDistrusted())
-      tables.rows.emplace(node.guid(), lft->row());
+      rows.emplace(node.guid(), lft->row());
   });
-  return tables;
+  return rows;
 }
 
 void AppliedState::TakeVouched(bool continues, const fabric::FabricSnapshot& snapshot) {
@@ -137,8 +138,10 @@ void AppliedState::TakeVouched(bool continues, const fabric::FabricSnapshot& sna
     Lft(node.index)
         .Adopt(found->second,
                unread == vouched->unread.end() ? std::span<const uint16_t>() : unread->second);
-    // Who has read a table knows that too: no table of a switch that forwards by it is vouched for.
-    adaptive_routing_.Put(node.index, AdaptiveRouting::State::kNone);
+    // Who has read a table knows that too: a table of a switch that forwards by it does not count
+    // as read.
+    if (!std::binary_search(vouched->computed.begin(), vouched->computed.end(), node.guid()))
+      adaptive_routing_.Put(node.index, AdaptiveRouting::State::kNone);
   });
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SwitchTables: LinearForwardingTables of switches as a reader has read them. A manager that takes
-// over with the state of the predecessor starts with those that the predecessor has confirmed, and
-// need not read them again.
+// SwitchTables: LinearForwardingTables of switches that a manager need not read when it takes over
+// with the state of its predecessor: the predecessor has confirmed that the switches hold them.
+//
+// ReaderTables: what a waiting manager knows, to be compared with what the predecessor recorded.
 //
 // TableWrites: which blocks of them a run of the master writes.
 #pragma once
@@ -9,6 +10,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -22,12 +24,21 @@ struct SwitchTables {
   absl::flat_hash_map<Guid, routing::Row> rows;  // By NodeGUID: each block that the switch uses.
   // Of switches in `rows`: blocks that may hold something else. Sorted.
   absl::flat_hash_map<Guid, std::vector<uint16_t>> unread;
+  // Of switches in `rows`, sorted: this manager has not read the row, but has computed the same
+  // one. So it does not know whether the switch forwards by adaptive routing.
+  std::vector<Guid> computed;
 
   size_t bytes() const {
     size_t sum = 0;
     for (const auto& [guid, row] : rows) sum += row.size();
     return sum;
   }
+};
+
+struct ReaderTables {
+  absl::flat_hash_map<Guid, routing::Row> read;  // By NodeGUID: each block that the switch uses.
+  // As this manager would write them: its own plan for the fabric that it has read last.
+  absl::flat_hash_map<Guid, std::shared_ptr<const routing::Row>> computed;
 };
 
 struct TableBlock {

@@ -47,6 +47,26 @@ void ViewPublisher::OnSweepEnd(SweepReport report, bool is_heavy) {
   changed_ = true;
 }
 
+void ViewPublisher::ShowReadTables(absl::flat_hash_map<Guid, routing::Row> read) {
+  ReaderTables tables;
+  tables.read = std::move(read);
+  if (reader_tables_ != nullptr) tables.computed = reader_tables_->computed;
+  reader_tables_ = std::make_shared<const ReaderTables>(std::move(tables));
+  changed_ = true;
+}
+
+void ViewPublisher::ShowComputedTables(const routing::RoutingPlan& plan,
+                                       const fabric::FabricSnapshot& snapshot) {
+  ReaderTables tables;
+  if (reader_tables_ != nullptr) tables.read = reader_tables_->read;
+  snapshot.ForEachNode([&](const fabric::Node& node) {
+    if (node.IsSwitch() && plan.HasRow(node.index))
+      tables.computed.emplace(node.guid(), plan.rows[node.index.value()]);
+  });
+  reader_tables_ = std::make_shared<const ReaderTables>(std::move(tables));
+  changed_ = true;
+}
+
 std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
                                                       AppliedState& applied) {
   auto view = std::make_shared<FabricView>();
@@ -79,7 +99,7 @@ std::shared_ptr<const FabricView> ViewPublisher::Make(const ViewInput& input,
   view->last_sweep = last_report_;
   view->problems = input.problems.List();
   view->takeover = input.guard.report();
-  view->read_tables = read_tables_;
+  view->reader_tables = reader_tables_;
   view->table_writes = table_writes_;
   view->partitions = input.partitions.state();
   view->partitions_in_effect = input.partitions.in_effect();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "common/status.h"
@@ -328,9 +329,13 @@ class CoreClaimTables : public CoreClaim {
     harness_.Start(reader);
     ASSERT_TRUE(harness_.RunUntil([&] {
       const auto& view = manager(reader).view;
-      return view != nullptr && view->read_tables != nullptr;
+      return view != nullptr && view->reader_tables != nullptr &&
+             !view->reader_tables->read.empty();
     }));
-    vouched_ = manager(reader).view->read_tables;
+    auto vouched = std::make_shared<sweep::SwitchTables>();
+    vouched->rows = manager(reader).view->reader_tables->read;
+    vouched_ = std::move(vouched);
+    computed_ = manager(reader).view->reader_tables->computed;
     // Each as the plan has it, but for what the plan leaves unused.
     const auto& plan = *manager(first).view->plan;
     size_t switches = 0;
@@ -346,10 +351,27 @@ class CoreClaimTables : public CoreClaim {
     harness_.Kill(reader);
     harness_.Kill(first);
   }
+
+  decltype(sweep::ReaderTables::computed) computed_;
 };
 
 TEST_F(CoreClaimTables, AreNotReadAgainAtATakeover) {
   Read();
+  EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 0u);
+  EXPECT_EQ(TableGets(), 0u);
+  EXPECT_THAT(watch_.others, testing::Each("PortInfo"));
+}
+
+TEST_F(CoreClaimTables, AreNotReadWhereTheNodeHasComputedTheSameRows) {
+  Read();
+  auto vouched = std::make_shared<sweep::SwitchTables>();
+  for (const auto& [guid, row] : vouched_->rows) {
+    ASSERT_TRUE(computed_.contains(guid));
+    vouched->rows.emplace(guid, *computed_.at(guid));
+    vouched->computed.push_back(guid);
+  }
+  std::sort(vouched->computed.begin(), vouched->computed.end());
+  vouched_ = vouched;
   EXPECT_EQ(ReregisteredAfterTakeover(/*continues=*/true), 0u);
   EXPECT_EQ(TableGets(), 0u);
   EXPECT_THAT(watch_.others, testing::Each("PortInfo"));

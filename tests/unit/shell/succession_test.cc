@@ -70,7 +70,7 @@ TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {
   EXPECT_EQ(Why(watch), "");
   view_.sm.watched_master = WatchedMaster::kUnresponsive;
   view_.sm.watched_guid = Guid(0x17);
-  view_.read_tables = std::make_shared<const sweep::SwitchTables>();
+  view_.reader_tables = std::make_shared<const sweep::ReaderTables>();
   EXPECT_EQ(Why(watch), "the master does not respond");
   const Succession& next = watch.successor();
   EXPECT_EQ(next.contends, Contends::kWithUnresponsiveOwner);
@@ -127,7 +127,7 @@ TEST_F(SuccessionTest, TheRecordOfAnOwnerThatHasResignedIsTrusted) {
   SuccessionWatch watch({});
   Wait();
   store_.why = "nobody has the epoch";
-  view_.read_tables = std::make_shared<const sweep::SwitchTables>();
+  view_.reader_tables = std::make_shared<const sweep::ReaderTables>();
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_FALSE(watch.successor().trusts_record);
   store_.kept = true;
@@ -164,9 +164,9 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherSmIsMaster) {
 
 // The fabric had no answer for a moment: all switches are not to be read again for that.
 TEST_F(SuccessionTest, TheTablesOfAContenderAreKeptWhenAnotherSmIsMaster) {
-  const auto read = std::make_shared<const sweep::SwitchTables>();
+  const auto read = std::make_shared<const sweep::ReaderTables>();
   SuccessionWatch contender(
-      {.contends = Contends::kWithUnresponsiveOwner, .continues = true, .read_tables = read});
+      {.contends = Contends::kWithUnresponsiveOwner, .continues = true, .tables = read});
   store_.contending = true;
   view_.sm.state = SmState::kStandby;
   view_.sm.has_other_master = true;
@@ -176,10 +176,11 @@ TEST_F(SuccessionTest, TheTablesOfAContenderAreKeptWhenAnotherSmIsMaster) {
   view_.sm.state = SmState::kNotActive;
   view_.sm.watched_master = WatchedMaster::kUnresponsive;
   EXPECT_NE(Why(waiting), "");
-  EXPECT_EQ(waiting.successor().read_tables, read);
-  view_.read_tables = std::make_shared<const sweep::SwitchTables>();
+  EXPECT_EQ(waiting.successor().tables, read);
+  view_.reader_tables = std::make_shared<const sweep::ReaderTables>(
+      sweep::ReaderTables{{{Guid(1), routing::Row(64, 3)}}, {}});
   EXPECT_NE(Why(waiting), "");
-  EXPECT_EQ(waiting.successor().read_tables, view_.read_tables);
+  EXPECT_EQ(waiting.successor().tables, view_.reader_tables);
 }
 
 // The state changed while it was about to become master.
@@ -199,14 +200,28 @@ TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
 }
 
+// It has started again a moment ago, and has not read all tables yet.
+TEST_F(SuccessionTest, TablesReadBeforeAreKeptBesideThoseComputedSince) {
+  sweep::ReaderTables read, computed;
+  read.read[Guid(1)] = routing::Row(64, 3);
+  computed.computed[Guid(1)] = std::make_shared<const routing::Row>(64, 4);
+  SuccessionWatch watch({.tables = std::make_shared<const sweep::ReaderTables>(read)});
+  Wait();
+  view_.reader_tables = std::make_shared<const sweep::ReaderTables>(computed);
+  (void)Why(watch);
+  const sweep::ReaderTables& next = *watch.successor().tables;
+  EXPECT_EQ(next.read.at(Guid(1)), routing::Row(64, 3));
+  EXPECT_EQ(*next.computed.at(Guid(1)), routing::Row(64, 4));
+}
+
 // A contender asks the former master for 0.4 s only, since it was polled before. Here the polls
 // were of another process.
 TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
-  const auto read = std::make_shared<const sweep::SwitchTables>();
+  const auto read = std::make_shared<const sweep::ReaderTables>();
   SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner,
                          .unresponsive_master = Guid(0x17),
                          .stopped_for = seconds(3),
-                         .read_tables = read});
+                         .tables = read});
   store_.number = 0;
   store_.why = "another fabricd uses it";
   view_.sm.state = SmState::kStandby;
@@ -214,7 +229,7 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
   EXPECT_EQ(watch.successor().unresponsive_master, Guid());
   EXPECT_EQ(watch.successor().stopped_for, seconds(3));
-  EXPECT_EQ(watch.successor().read_tables, read);
+  EXPECT_EQ(watch.successor().tables, read);
 }
 
 TEST_F(SuccessionTest, AContenderKnowsWhichMasterTheWaitingNodeHasSeen) {

@@ -73,9 +73,9 @@ class TableRecordTest : public testing::Test {
     Turn(now_ += TableRecord::kMostDelay);
   }
   // The tables of all switches by that plan.
-  sweep::SwitchTables TablesOf(const Plan& plan) {
-    sweep::SwitchTables tables;
-    for (const NodeIndex index : switches_) tables.rows[GuidOf(index)] = *plan->rows[index.value()];
+  sweep::ReaderTables TablesOf(const Plan& plan) {
+    sweep::ReaderTables tables;
+    for (const NodeIndex index : switches_) tables.read[GuidOf(index)] = *plan->rows[index.value()];
     return tables;
   }
   fabricd::Guid GuidOf(NodeIndex index) { return view_.snapshot->node(index)->guid(); }

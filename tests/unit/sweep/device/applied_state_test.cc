@@ -88,6 +88,17 @@ TEST_F(AppliedStateTest, VouchedTablesAreAppliedOnceAndOnlyWhereThePredecessorIs
   EXPECT_TRUE(state_.IsUntouched(fabric_.switches[1])) << "nobody vouches for it";
 }
 
+TEST_F(AppliedStateTest, AComputedRowDoesNotSayThatAdaptiveRoutingIsOff) {
+  const auto snapshot = fabric_.builder.Build();
+  auto tables = std::make_shared<SwitchTables>();
+  tables->rows.emplace(snapshot->node(switch_)->guid(), routing::Row(128, 3));
+  tables->computed = {snapshot->node(switch_)->guid()};
+  state_.SetVouched(tables);
+  state_.TakeVouched(/*continues=*/true, *snapshot);
+  EXPECT_TRUE(state_.Lft(switch_).KnowsAll());
+  EXPECT_EQ(state_.adaptive_routing().Of(switch_), AdaptiveRouting::State::kUnknown);
+}
+
 TEST_F(AppliedStateTest, UnreadBlocksOfVouchedTablesAreNotKnown) {
   const auto snapshot = fabric_.builder.Build();
   const Guid guid = snapshot->node(switch_)->guid();
@@ -108,13 +119,13 @@ TEST_F(AppliedStateTest, TablesCountAsReadWhereEachBlockInUseIsKnown) {
   fabric_.builder.SetSwitchInfo(switch_, info);
   const auto snapshot = fabric_.builder.Build();
   state_.Lft(switch_).Confirm(0, Filled(1));
-  EXPECT_THAT(state_.ReadLfts(*snapshot).rows, IsEmpty());
+  EXPECT_THAT(state_.ReadLfts(*snapshot), IsEmpty());
   state_.Lft(switch_).Confirm(1, Filled(2));
-  const SwitchTables read = state_.ReadLfts(*snapshot);
-  ASSERT_THAT(read.rows, SizeIs(1));
-  EXPECT_EQ(read.bytes(), 128u);
+  const auto read = state_.ReadLfts(*snapshot);
+  ASSERT_THAT(read, SizeIs(1));
+  EXPECT_EQ(read.begin()->second.size(), 128u);
   state_.Lft(switch_).Distrust();
-  EXPECT_THAT(state_.ReadLfts(*snapshot).rows, IsEmpty());
+  EXPECT_THAT(state_.ReadLfts(*snapshot), IsEmpty());
 }
 
 // ---- what ends knowledge
