@@ -13,11 +13,12 @@ constexpr mad::Pace kPort{std::chrono::milliseconds(150), 3};
 
 }  // namespace
 
-void LastMaster::OnFound(const std::vector<RemoteSm>& found, Instant now) {
+void LastMaster::OnFound(const std::vector<RemoteSm>& found, Guid polled, Instant now) {
   if (!heard_) heard_ = now;
   // One that gave the subnet away first, so that another one found as master counts.
   for (const RemoteSm& sm : found)
-    if (sm.guid == master_ && sm.state != wire::SmState::kMaster) OnAnswer(sm.guid, sm.state, now);
+    if (sm.guid == master_ && sm.guid != polled && sm.state != wire::SmState::kMaster)
+      OnAnswer(sm.guid, sm.state, now);
   for (const RemoteSm& sm : found)
     if (sm.state == wire::SmState::kMaster) OnAnswer(sm.guid, sm.state, now);
 }

@@ -42,8 +42,8 @@ class LastMaster {
     return sharing_ && std::find(sharing_->begin(), sharing_->end(), sm) == sharing_->end();
   }
 
-  // A sweep has read the SMInfo of these.
-  void OnFound(const std::vector<RemoteSm>& found, Instant now);
+  // A sweep has read the SMInfo of these. `polled`: its polls are newer; 0: none is polled.
+  void OnFound(const std::vector<RemoteSm>& found, Guid polled, Instant now);
   // The SM that this one watches, or waits for, has sent its SMInfo, or a sweep has found it.
   void OnAnswer(Guid sm, wire::SmState state, Instant now);
   // It is master, as far as is known: this one itself, or one that was sent a handover.

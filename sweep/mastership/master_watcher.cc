@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep/mastership/master_watcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sweep/device/completion.h"
 
 namespace fabricd::sweep {
+
+namespace {
+
+bool IsAmong(const std::vector<RemoteSm>& found, Guid guid) {
+  return std::any_of(found.begin(), found.end(), [&](const auto& sm) { return sm.guid == guid; });
+}
+
+}  // namespace
 
 bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   const RemoteSm* watched = nullptr;
@@ -15,7 +24,13 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   }
   sweeps_without_sm_ = watched != nullptr ? 0 : sweeps_without_sm_ + 1;
   const bool is_master = watched != nullptr && watched->state == wire::SmState::kMaster;
-  const bool is_new = !is_master && state_ == WatchedMaster::kThere && SetLost(*watched_);
+  const bool is_doubted = !is_master && state_ == WatchedMaster::kThere;
+  if (is_doubted && IsAmong(found, watched_->guid)) {
+    // The sweep may have asked it before it became master.
+    next_ = now;
+    return false;
+  }
+  const bool is_new = is_doubted && SetLost(*watched_);
   if (is_over()) return is_new;
   if (sweeps_without_sm_ >= kMostWithoutSm) return Set(WatchedMaster::kNone);
   const bool is_busy = !is_master && watched_ && watched_->guid == last_master_.guid() &&
@@ -25,6 +40,7 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
     next_ = now;
   }
   other_ = OtherOf(found);
+  polls_other_ = false;
   if (!is_master)
     return is_new || (state_ == WatchedMaster::kUnknown && Set(WatchedMaster::kNoMaster));
   without_master_since_.reset();

@@ -51,6 +51,8 @@ class MasterWatcher {
   // kUnresponsive and kNone stay for good.
   WatchedMaster state() const { return state_; }
   Guid guid() const { return watched_ ? watched_->guid : Guid(); }  // 0: none was seen.
+  // The master that polls have found. 0: none.
+  Guid master() const { return state_ == WatchedMaster::kThere ? guid() : Guid(); }
 
  private:
   static constexpr Duration kInterval = std::chrono::milliseconds(250);

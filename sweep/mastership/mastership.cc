@@ -101,7 +101,7 @@ Order Mastership::OnDiscovered(std::shared_ptr<const fabric::FabricSnapshot> sna
                                Instant now) {
   snapshot_ = std::move(snapshot);
   others_ = std::move(found);
-  shared_.last_master.OnFound(others_, now);
+  shared_.last_master.OnFound(others_, shared_.watcher.master(), now);
   if (OnlyReads()) {
     Order order{Order::Kind::kOnlyRead};
     if (options_.sm.shares_state) order.shows_others = shared_.watcher.OnFound(others_, now);

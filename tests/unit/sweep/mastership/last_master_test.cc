@@ -28,7 +28,7 @@ class LastMasterTest : public testing::Test {
 };
 
 TEST_F(LastMasterTest, NoSmIsForeignWhileThePortsOfTheOthersAreNotKnown) {
-  last_.OnFound({SomeSm(9, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(9, SmState::kMaster)}, Guid(), now_);
   EXPECT_FALSE(MayBeBusy(9));
   KnowSharing();
   EXPECT_TRUE(MayBeBusy(9));
@@ -36,14 +36,14 @@ TEST_F(LastMasterTest, NoSmIsForeignWhileThePortsOfTheOthersAreNotKnown) {
 
 TEST_F(LastMasterTest, AMasterThatSharesTheStateIsNeverBusy) {
   KnowSharing();
-  last_.OnFound({SomeSm(2, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(2, SmState::kMaster)}, Guid(), now_);
   EXPECT_FALSE(MayBeBusy(2));
   EXPECT_FALSE(MayBeBusy(9)) << "it is not master";
 }
 
 TEST_F(LastMasterTest, AForeignOneMayBeBusyForAMinuteAfterItsLastAnswer) {
   KnowSharing();
-  last_.OnFound({SomeSm(9, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(9, SmState::kMaster)}, Guid(), now_);
   EXPECT_TRUE(MayBeBusy(9, seconds(59)));
   EXPECT_FALSE(MayBeBusy(9, seconds(60)));
   last_.OnAnswer(Guid(9), SmState::kMaster, now_ + seconds(30));
@@ -63,22 +63,22 @@ TEST_F(LastMasterTest, OneThatWasGivenTheSubnetMayBeBusyAtOnce) {
 
 TEST_F(LastMasterTest, EachForeignOneMayBeBusyUntilAMasterIsSeen) {
   KnowSharing();
-  last_.OnFound({SomeSm(2, SmState::kStandby)}, now_);
+  last_.OnFound({SomeSm(2, SmState::kStandby)}, Guid(), now_);
   EXPECT_TRUE(MayBeBusy(9, seconds(59)));
   EXPECT_FALSE(MayBeBusy(2)) << "it shares the state";
   EXPECT_FALSE(MayBeBusy(9, seconds(60))) << "since the first sweep";
-  last_.OnFound({SomeSm(8, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(8, SmState::kMaster)}, Guid(), now_);
   EXPECT_FALSE(MayBeBusy(9));
 }
 
 TEST_F(LastMasterTest, OneThatHasGivenTheSubnetAwayIsMasterNoMore) {
   KnowSharing();
-  last_.OnFound({SomeSm(2, SmState::kMaster)}, now_);
+  last_.OnFound({SomeSm(2, SmState::kMaster)}, Guid(), now_);
   EXPECT_FALSE(MayBeBusy(9));
   last_.OnAnswer(Guid(2), SmState::kStandby, now_);
   EXPECT_TRUE(MayBeBusy(9)) << "it may have got the subnet";
-  last_.OnFound({SomeSm(8, SmState::kMaster)}, now_);
-  last_.OnFound({SomeSm(7, SmState::kMaster), SomeSm(8, SmState::kStandby)}, now_);
+  last_.OnFound({SomeSm(8, SmState::kMaster)}, Guid(), now_);
+  last_.OnFound({SomeSm(7, SmState::kMaster), SomeSm(8, SmState::kStandby)}, Guid(), now_);
   EXPECT_EQ(last_.guid(), Guid(7));
 }
 

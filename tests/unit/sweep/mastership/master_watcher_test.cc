@@ -66,7 +66,7 @@ class ForeignMasterWatcherTest : public MasterWatcherTest {
     last_master_.On(SharingPorts{{Guid(1), Guid(2)}});
   }
   bool Find(const std::vector<RemoteSm>& found) {
-    last_master_.OnFound(found, now_);
+    last_master_.OnFound(found, watcher_.master(), now_);
     return watcher_.OnFound(found, now_);
   }
   bool Poll(std::optional<SmState> answer, Duration later = {}) {
@@ -82,7 +82,9 @@ class ForeignMasterWatcherTest : public MasterWatcherTest {
       completion.outcome = mad::Completion::Outcome::kResponse;
       info.Encode(completion.response.data);
     }
-    return watcher_.OnCompletion(completion, now_ += later).is_new;
+    const auto heard = watcher_.OnCompletion(completion, now_ += later);
+    if (heard.from) last_master_.OnAnswer(heard.from, heard.state, now_);
+    return heard.is_new;
   }
 };
 
@@ -126,6 +128,30 @@ TEST_F(ForeignMasterWatcherTest, OnceItIsLostTheSmThatTheLastSweepFoundIsPolled)
   EXPECT_EQ(watcher_.guid(), Guid(1));
   EXPECT_TRUE(Poll(std::nullopt));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+}
+
+// The sweep asked it before it became master.
+TEST_F(ForeignMasterWatcherTest, ASweepDoesNotOverrideAPoll) {
+  const std::vector<RemoteSm> both = {SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)};
+  (void)Find(both);
+  (void)Poll(std::nullopt);
+  EXPECT_TRUE(Poll(SmState::kMaster));
+  EXPECT_FALSE(Find({SomeSm(1, SmState::kStandby), SomeSm(7, SmState::kStandby)}));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kThere);
+  EXPECT_EQ(watcher_.guid(), Guid(1));
+  EXPECT_EQ(last_master_.guid(), Guid(1));
+  EXPECT_TRUE(Poll(SmState::kStandby)) << "it is master no more";
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+}
+
+TEST_F(ForeignMasterWatcherTest, TheNextPollIsOfAMasterThatASweepHasFound) {
+  const std::vector<RemoteSm> both = {SomeSm(1, SmState::kStandby), SomeSm(9, SmState::kMaster)};
+  (void)Find(both);
+  (void)Poll(std::nullopt);
+  (void)Find({SomeSm(1, SmState::kMaster), SomeSm(9, SmState::kStandby)});
+  EXPECT_TRUE(Poll(std::nullopt));
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+  EXPECT_EQ(watcher_.guid(), Guid(1));
 }
 
 TEST_F(ForeignMasterWatcherTest, APollOfTheOtherOneSaysNothingOfAMasterThatIsBack) {
