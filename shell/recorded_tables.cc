@@ -111,34 +111,42 @@ void SetEntry(routing::Row& row, uint16_t lid, uint8_t port) {
   if (row[lid] != port) row.Set(lid, port);
 }
 
-const TableChange::OfSwitch* Find(const TableChange& change, Guid guid) {
-  const auto found = change.switches.find(guid);
-  return found == change.switches.end() ? nullptr : &found->second;
+// The changes of one switch, by number.
+using OwnChanges = std::vector<std::pair<uint64_t, const TableChange::OfSwitch*>>;
+
+absl::flat_hash_map<Guid, OwnChanges> BySwitch(const std::map<uint64_t, TableChange>& changes) {
+  absl::flat_hash_map<Guid, OwnChanges> by_switch;
+  for (const auto& [number, change] : changes)
+    for (const auto& [guid, own] : change.switches) by_switch[guid].emplace_back(number, &own);
+  return by_switch;
 }
 
 // `row` was read before or after any of these changes, or between. As it was with the digests.
-routing::Row AtBase(routing::Row row, Guid guid, const RecordedTables& record) {
-  const auto since = record.changes.upper_bound(record.base);
-  for (auto at = record.changes.begin(); at != since; ++at)
-    if (const auto* own = Find(at->second, guid))
-      for (const auto& entry : own->entries) SetEntry(row, entry.lid, entry.after);
-  for (auto at = record.changes.end(); at != since;)
-    if (const auto* own = Find((--at)->second, guid))
-      for (const auto& entry : own->entries) SetEntry(row, entry.lid, entry.before);
+routing::Row AtBase(routing::Row row, const OwnChanges& changes, uint64_t base) {
+  for (const auto& [number, own] : changes)
+    for (const auto& entry : own->entries)
+      if (number <= base) SetEntry(row, entry.lid, entry.after);
+  for (auto at = changes.rbegin(); at != changes.rend() && at->first > base; ++at)
+    for (const auto& entry : at->second->entries) SetEntry(row, entry.lid, entry.before);
   return row;
 }
 
-std::vector<uint16_t> WrittenSinceBase(Guid guid, const RecordedTables& record) {
+std::vector<uint16_t> WrittenSince(uint64_t base, const OwnChanges& changes) {
   std::vector<uint16_t> blocks;
-  for (auto at = record.changes.upper_bound(record.base); at != record.changes.end(); ++at) {
-    const auto* own = Find(at->second, guid);
-    if (own == nullptr) continue;
+  for (const auto& [number, own] : changes) {
+    if (number <= base) continue;
     blocks.insert(blocks.end(), own->blocks.begin(), own->blocks.end());
     for (const auto& entry : own->entries)
       blocks.push_back(static_cast<uint16_t>(entry.lid / routing::Row::kBlock));
   }
   SortUnique(blocks);
   return blocks;
+}
+
+const routing::Row* Find(const std::shared_ptr<const sweep::ReaderTables::Rows>& rows, Guid guid) {
+  if (rows == nullptr) return nullptr;
+  const auto found = rows->find(guid);
+  return found == rows->end() ? nullptr : &found->second;
 }
 
 }  // namespace
@@ -212,25 +220,28 @@ bool RecordedTables::IsComplete() const {
 }
 
 std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& known,
-                                                   const RecordedTables& record) {
+                                                   const RecordedTables& record, Guid predecessor) {
   if (!record.IsComplete()) return nullptr;
+  const bool is_of_another =
+      known.master != Guid() && predecessor != Guid() && known.master != predecessor;
+  const auto changes = BySwitch(record.changes);
   auto vouched = std::make_shared<sweep::SwitchTables>();
   for (const auto& [guid, digest] : record.digests) {
-    const auto confirmed = [&](const routing::Row* row) -> std::optional<routing::Row> {
-      if (row == nullptr) return std::nullopt;
-      routing::Row at_base = AtBase(*row, guid, record);
-      return DigestOf(at_base) == digest ? std::optional(std::move(at_base)) : std::nullopt;
+    const auto found = changes.find(guid);
+    const OwnChanges& own = found == changes.end() ? OwnChanges() : found->second;
+    const auto confirmed = [&, digest = digest](const routing::Row* row) {
+      auto at_base = row ? std::optional(AtBase(*row, own, record.base)) : std::nullopt;
+      return at_base && DigestOf(*at_base) == digest ? std::move(at_base) : std::nullopt;
     };
-    const auto read = known.read.find(guid);
-    auto row = confirmed(read == known.read.end() ? nullptr : &read->second);
-    if (!row) {
-      const auto computed = known.computed.find(guid);
-      row = confirmed(computed == known.computed.end() ? nullptr : computed->second.get());
-      if (!row) continue;
-      vouched->computed.push_back(guid);
+    const routing::Row* read = Find(known.read, guid);
+    auto row = confirmed(read);
+    if (!row && (read == nullptr || is_of_another)) {
+      row = confirmed(Find(known.computed, guid));
+      if (row) vouched->computed.push_back(guid);
     }
+    if (!row) continue;
     vouched->rows.emplace(guid, *std::move(row));
-    if (auto unread = WrittenSinceBase(guid, record); !unread.empty())
+    if (auto unread = WrittenSince(record.base, own); !unread.empty())
       vouched->unread.emplace(guid, std::move(unread));
   }
   std::sort(vouched->computed.begin(), vouched->computed.end());

@@ -77,11 +77,13 @@ RowChanges WithdrawnTables();
 
 // DATA_LOSS: they are not what TableRecord writes. Rows of other parts are ignored.
 absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows);
-// The tables of `known` that the record confirms, as of the digests, with the blocks that were
-// written since as unread. A row that was read is preferred to one that was computed. Null: none,
-// or they are more than kMostVouchedBytes: the flight recorder has to keep what a core starts with.
+// The tables of `known` that the record of `predecessor` (a port) confirms, as of the digests, with
+// the blocks that were written since as unread. A computed row counts where none was read, or
+// another SM was master then. Where it was the predecessor, a row that was read and differs shows
+// that the switch does not hold what was confirmed. Null: none, or they are more than
+// kMostVouchedBytes: the flight recorder has to keep what a core starts with.
 std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& known,
-                                                   const RecordedTables& record);
+                                                   const RecordedTables& record, Guid predecessor);
 inline constexpr size_t kMostVouchedBytes = size_t{48} << 20;
 
 }  // namespace fabricd::shell

@@ -17,14 +17,10 @@ using Contends = Succession::Contends;
 // A takeover has 3 s in all. A third of this is enough to ask one of three members.
 constexpr std::chrono::seconds kTakeoverLimit{1};
 
-// `before`: of an earlier start, which may have read tables that this one has not read yet.
-std::shared_ptr<const sweep::ReaderTables> Newest(
-    const std::shared_ptr<const sweep::ReaderTables>& now,
-    const std::shared_ptr<const sweep::ReaderTables>& before) {
-  if (now == nullptr || before == nullptr) return now ? now : before;
-  if (!now->read.empty()) return now;
-  return std::make_shared<const sweep::ReaderTables>(
-      sweep::ReaderTables{before->read, now->computed});
+// `before`: of an earlier start.
+sweep::ReaderTables Newest(const sweep::ReaderTables& now, const sweep::ReaderTables& before) {
+  const sweep::ReaderTables& reading = now.read ? now : before;
+  return {reading.read, reading.master, now.computed ? now.computed : before.computed};
 }
 
 }  // namespace
@@ -97,7 +93,10 @@ std::string SuccessionWatch::Decide(const store::etcd::SharedStore& shared,
   if (const auto owner = shared.other_owner()) return WhyToStopWaiting(shared, *owner, view);
   successor_ = {};
   has_managed_ = has_managed_ || view.sm.state == wire::SmState::kMaster;
-  if (!has_managed_) successor_.stopped_for = succession_.stopped_for;
+  if (has_managed_)
+    succession_.tables = {};
+  else
+    successor_.stopped_for = succession_.stopped_for;
   if (pause) {
     if (has_managed_) successor_.stopped_for = *pause;
     return fmt::format(

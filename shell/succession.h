@@ -35,15 +35,15 @@ struct Succession {
   Guid unresponsive_master = Guid();  // sweep::SmOptions
   // It was stopped while it was master, for so long: StopNotice. Zero: it was not.
   WriteFence::Time stopped_for{};
-  // What it has read and computed while it waited; null: nothing.
-  std::shared_ptr<const sweep::ReaderTables> tables = nullptr;
+  // What it has read and computed while it waited.
+  sweep::ReaderTables tables = {};
   // The port of the master as last seen, where it was another node or SM; 0: it is not known.
   Guid last_master = Guid();
 
   void AddTo(store::etcd::EtcdStoreOptions& options) const;
   // Whether the predecessor's record of tables (table_record.h) says what of `tables` is true.
   bool MayTrust(const store::etcd::SharedStore& shared) const {
-    return tables != nullptr && (shared.contends() || trusts_record);
+    return !tables.empty() && (shared.contends() || trusts_record);
   }
 };
 
@@ -79,7 +79,7 @@ class SuccessionWatch {
   std::string WhyToStopWaiting(const store::etcd::SharedStore& shared,
                                const store::etcd::EpochOwner& owner, const sweep::FabricView& view);
 
-  const Succession succession_;
+  Succession succession_;  // Without its tables once this fabricd has been master.
   Succession successor_;
   SharingPortsWatch sharing_ports_;
   bool has_managed_ = false;  // It has been master.

@@ -194,6 +194,8 @@ bool TableRecord::Begin(const sweep::FabricView& view, bool owns) {
     return false;
   }
   if (has_failed_->exchange(false)) state_ = State::kUnknown;
+  // Another SM writes tables, and these digests must not be believed once this one is master again.
+  if (state_ == State::kStands && !view.sm.Manages()) state_ = State::kUnknown;
   if (state_ != State::kUnknown) return true;
   recorded_ = calm_plan_ = nullptr;
   if (!Write([](Ledger& ledger) { return ledger.Withdraw(); })) return false;

@@ -3,7 +3,8 @@
 //
 //   a second after the subnet is up and idle   digests of all tables
 //   a run of the master ends, or lasts 20 ms   its change
-//   another epoch, or too many changes         all is withdrawn, until the next digests
+//   another epoch, too many changes,
+//   or this SM is master no more               all is withdrawn, until the next digests
 //
 // Whoever takes the epoch withdraws, also one that is not master: the owner before may have lost
 // it, and go on as master without etcd.

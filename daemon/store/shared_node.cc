@@ -29,14 +29,15 @@ void SharedNode::Complete(shell::CoreInputs& inputs, const shell::RecordedTables
   if (shared_ == nullptr) return;
   succession_.Begin(inputs.options.sm, *shared_, now);
   if (!succession.MayTrust(*shared_)) return;
-  inputs.vouched = shell::Vouched(*succession.tables, recorded);
+  inputs.vouched = shell::Vouched(succession.tables, recorded, succession.last_master);
   size_t unread = 0;
   if (inputs.vouched != nullptr)
     for (const auto& [guid, blocks] : inputs.vouched->unread) unread += blocks.size();
   spdlog::info(
       "tables of {} switches were read and {} computed: {} are as the master has confirmed, {} of "
       "them only computed, but for {} blocks",
-      succession.tables->read.size(), succession.tables->computed.size(),
+      succession.tables.read ? succession.tables.read->size() : 0,
+      succession.tables.computed ? succession.tables.computed->size() : 0,
       inputs.vouched ? inputs.vouched->rows.size() : 0,
       inputs.vouched ? inputs.vouched->computed.size() : 0, unread);
 }

@@ -148,8 +148,9 @@ void ManagementNode::Life::MakeCore() {
   inputs.holds = *shared_->LoadHolds();
   const StoredRows rows = *shared_->LoadRows();
   const shell::RecordedTables recorded = *shell::LoadTables(rows);
-  if (succession_.succession().MayTrust(*shared_))
-    inputs.vouched = shell::Vouched(*succession_.succession().tables, recorded);
+  const shell::Succession& succession = succession_.succession();
+  if (succession.MayTrust(*shared_))
+    inputs.vouched = shell::Vouched(succession.tables, recorded, succession.last_master);
   inputs.partitions = *policy::LoadPartitions(rows);
   inputs.takeover = *sweep::LoadTakeover(rows);
   core_ = inputs.MakeCore();

@@ -68,6 +68,8 @@ void Activities::Apply(Mastership::Order order, Instant now) {
 }
 
 void Activities::EnterStandby(Instant now) {
+  // The other SM writes tables of its own.
+  ground_.devices.applied().SetVouched(nullptr);
   guard_.OnNotMaster(mastership_.was_given_away());
   view_.SetSubnetUp(false);
   EndEverything();
@@ -113,7 +115,8 @@ void Activities::FinishReading(Instant now) {
                         programming_.lids(), *programming_.multicast().groups());
   programming_.EndReading();
   if (mastership_.OnlyReads() && options_.sm.shares_state)
-    view_.ShowReadTables(ground_.devices.applied().ReadLfts(*observed_.snapshot()));
+    view_.ShowReadTables(ground_.devices.applied().ReadLfts(*observed_.snapshot()),
+                         mastership_.last_master());
   observed_.Rebuild();
   remediation_.OnSnapshot(now);
   if (guard_.is_held()) {

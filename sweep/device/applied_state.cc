@@ -115,9 +115,8 @@ void AppliedState::ForgetTables() {
   std::apply([](auto&... each) { (each.clear(), ...); }, WrittenByPort());
 }
 
-absl::flat_hash_map<Guid, routing::Row> AppliedState::ReadLfts(
-    const fabric::FabricSnapshot& snapshot) const {
-  absl::flat_hash_map<Guid, routing::Row> rows;
+ReaderTables::Rows AppliedState::ReadLfts(const fabric::FabricSnapshot& snapshot) const {
+  ReaderTables::Rows rows;
   snapshot.ForEachNode([&](const fabric::Node& node) {
     const AppliedLft* lft = FindLft(node.index);
     if (lft == nullptr || !node.switch_info || node.switch_info->linear_fdb_top == 0) return;

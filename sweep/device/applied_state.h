@@ -120,7 +120,7 @@ class AppliedState {
   // Another SM may have written: all tables of switches are unknown.
   void ForgetTables();
   // The LFTs as this SM has read them, by NodeGUID, where all blocks that a switch uses are known.
-  absl::flat_hash_map<Guid, routing::Row> ReadLfts(const fabric::FabricSnapshot& snapshot) const;
+  ReaderTables::Rows ReadLfts(const fabric::FabricSnapshot& snapshot) const;
   // Tables that a predecessor has confirmed; null: none. They are applied if this SM continues what
   // the predecessor did when it becomes master for the first time, and otherwise nothing.
   void SetVouched(std::shared_ptr<const SwitchTables> tables) { vouched_ = std::move(tables); }

@@ -21,7 +21,8 @@
 namespace fabricd::sweep {
 
 struct SwitchTables {
-  absl::flat_hash_map<Guid, routing::Row> rows;  // By NodeGUID: each block that the switch uses.
+  // By NodeGUID: each block that the switch uses; where it was computed, that the plan uses.
+  absl::flat_hash_map<Guid, routing::Row> rows;
   // Of switches in `rows`: blocks that may hold something else. Sorted.
   absl::flat_hash_map<Guid, std::vector<uint16_t>> unread;
   // Of switches in `rows`, sorted: this manager has not read the row, but has computed the same
@@ -36,9 +37,15 @@ struct SwitchTables {
 };
 
 struct ReaderTables {
-  absl::flat_hash_map<Guid, routing::Row> read;  // By NodeGUID: each block that the switch uses.
-  // As this manager would write them: its own plan for the fabric that it has read last.
-  absl::flat_hash_map<Guid, std::shared_ptr<const routing::Row>> computed;
+  using Rows = absl::flat_hash_map<Guid, routing::Row>;  // By NodeGUID.
+
+  // Of switches all of whose blocks in use were read. Null: no such reading has ended.
+  std::shared_ptr<const Rows> read;
+  Guid master;  // The port of the SM that was master when that reading ended; 0: not known.
+  // As this manager would write them, for the fabric that it has discovered last. Null: no plan.
+  std::shared_ptr<const Rows> computed;
+
+  bool empty() const { return read == nullptr && computed == nullptr; }
 };
 
 struct TableBlock {

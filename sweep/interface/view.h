@@ -143,8 +143,8 @@ struct FabricView {
   SweepReport last_sweep;
   std::vector<Problem> problems;
   SharedTakeoverReport takeover;  // The last one.
-  // What this SM knows of tables where it only reads, and shares its state. Null: nothing.
-  std::shared_ptr<const ReaderTables> reader_tables;
+  // Of an SM that only reads, and shares its state.
+  ReaderTables reader_tables;
   // Blocks of LinearForwardingTables, as the last run that writes tables has listed them. Another
   // object for each list. Published while their order is computed, or else in the step that sends
   // the first of them. Null: there was none.

@@ -47,23 +47,26 @@ void ViewPublisher::OnSweepEnd(SweepReport report, bool is_heavy) {
   changed_ = true;
 }
 
-void ViewPublisher::ShowReadTables(absl::flat_hash_map<Guid, routing::Row> read) {
-  ReaderTables tables;
-  tables.read = std::move(read);
-  if (reader_tables_ != nullptr) tables.computed = reader_tables_->computed;
-  reader_tables_ = std::make_shared<const ReaderTables>(std::move(tables));
+void ViewPublisher::ShowReadTables(ReaderTables::Rows read, Guid master) {
+  // Most are equal: one copy in memory is enough.
+  for (auto& [guid, row] : read) {
+    if (reader_tables_.computed == nullptr) break;
+    const auto computed = reader_tables_.computed->find(guid);
+    if (computed != reader_tables_.computed->end()) row.ShareEqualPages(computed->second);
+  }
+  reader_tables_.read = std::make_shared<const ReaderTables::Rows>(std::move(read));
+  reader_tables_.master = master;
   changed_ = true;
 }
 
 void ViewPublisher::ShowComputedTables(const routing::RoutingPlan& plan,
                                        const fabric::FabricSnapshot& snapshot) {
-  ReaderTables tables;
-  if (reader_tables_ != nullptr) tables.read = reader_tables_->read;
+  ReaderTables::Rows computed;
   snapshot.ForEachNode([&](const fabric::Node& node) {
     if (node.IsSwitch() && plan.HasRow(node.index))
-      tables.computed.emplace(node.guid(), plan.rows[node.index.value()]);
+      computed.emplace(node.guid(), *plan.rows[node.index.value()]);
   });
-  reader_tables_ = std::make_shared<const ReaderTables>(std::move(tables));
+  reader_tables_.computed = std::make_shared<const ReaderTables::Rows>(std::move(computed));
   changed_ = true;
 }
 

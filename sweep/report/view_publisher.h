@@ -48,9 +48,9 @@ class ViewPublisher {
   }
   void OnSweepEnd(SweepReport report, bool is_heavy);
   void SetSubnetUp(bool up) { subnet_up_ = up; }
-  // Of an SM that only reads: the LinearForwardingTables that it has read, and those that it would
-  // write.
-  void ShowReadTables(absl::flat_hash_map<Guid, routing::Row> read);
+  // Of an SM that only reads: the LinearForwardingTables that it has read while `master` was
+  // master, and those that it would write.
+  void ShowReadTables(ReaderTables::Rows read, Guid master);
   void ShowComputedTables(const routing::RoutingPlan& plan, const fabric::FabricSnapshot& snapshot);
   void ShowTableWrites(const std::shared_ptr<const TableWrites>& writes) {
     if (writes == nullptr || writes == table_writes_) return;
@@ -76,7 +76,7 @@ class ViewPublisher {
   uint64_t generation_ = 0;
   std::shared_ptr<const fabric::TablesByPort> port_tables_;
   std::shared_ptr<const std::vector<Lid>> foreign_mlids_;
-  std::shared_ptr<const ReaderTables> reader_tables_;
+  ReaderTables reader_tables_;
   std::shared_ptr<const TableWrites> table_writes_;
 };
 

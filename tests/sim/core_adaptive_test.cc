@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/checkers/checkers.h"
 #include "sim/generate/generate.h"
 #include "sim/simulation/simulation.h"
 #include "tests/support/logs.h"
+#include "tests/support/shared_state.h"
 
 namespace fabricd::test {
 namespace {
@@ -51,7 +54,9 @@ class AdaptiveLeftOn : public testing::Test {
     FAIL() << "it has no uplink";
   }
   size_t TakeOver(sweep::CoreOptions options = {}) {
-    const size_t sm = harness_.Add(std::move(options));
+    return Start(harness_.Add(std::move(options)));
+  }
+  size_t Start(size_t sm) {
     harness_.Start(sm);
     harness_.RunFor(seconds(8));
     return sm;
@@ -127,6 +132,34 @@ TEST_F(AdaptiveLeftOn, AnObserverReportsTheSwitches) {
   const auto report = harness_.manager(sm).view->takeover;
   ASSERT_NE(report, nullptr);
   EXPECT_THAT(report->adaptive_routing, testing::UnorderedElementsAreArray(guids));
+}
+
+// Where the state is shared, the predecessor confirms the tables. Only who has read one knows that
+// adaptive routing is off.
+TEST_F(AdaptiveLeftOn, ASwitchWhoseTableWasOnlyComputedIsAsked) {
+  const auto takes_over = [this](bool has_read) {
+    auto vouched = std::make_shared<sweep::SwitchTables>();
+    const auto& view = *harness_.manager(0).view;
+    view.snapshot->ForEachNode([&](const fabric::Node& node) {
+      if (!node.IsSwitch()) return;
+      vouched->rows.emplace(node.guid(), *view.plan->rows[node.index.value()]);
+      if (!has_read) vouched->computed.push_back(node.guid());
+    });
+    std::sort(vouched->computed.begin(), vouched->computed.end());
+    sweep::CoreOptions options;
+    options.sm.shares_state = true;
+    const size_t sm = harness_.Add(options);
+    sim::Manager& manager = harness_.manager(sm);
+    GiveState(harness_.manager(0), manager);
+    manager.store.set_claim(store::Store::Claimed{.continues = true});
+    manager.vouched = vouched;
+    Start(sm);
+    harness_.Kill(sm);
+    return sm;
+  };
+  LeaveOn(sim::ShadowLft::kForever);
+  EXPECT_THAT(harness_.manager(takes_over(/*has_read=*/true)).view->problems, Not(SaysSo()));
+  EXPECT_THAT(harness_.manager(takes_over(/*has_read=*/false)).view->problems, SaysSo());
 }
 
 TEST_F(AdaptiveLeftOn, ASwitchThatIsNotAskedCostsNothing) {

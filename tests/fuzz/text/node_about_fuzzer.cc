@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FABRICD_CHECK(ReadAbout(AboutText(about)) == about);
   using namespace fabricd::shell;
   const auto digests = LoadTables({{RecordedTables::DigestKey(0), text}});
-  if (digests.ok()) FABRICD_CHECK(Vouched({}, *digests) == nullptr);
+  if (digests.ok()) FABRICD_CHECK(Vouched({}, *digests, {}) == nullptr);
   const auto changes = LoadTables({{RecordedTables::ChangesKey(0), text}});
   if (changes.ok())
     for (const auto& [number, change] : changes->changes) {

@@ -66,43 +66,58 @@ TEST(LoadTables, AChangeIsReadAsItWasWritten) {
 class VouchedTest : public testing::Test {
  protected:
   VouchedTest() {
-    known_.read = {{Guid(1), RowTo(1, 128)}, {Guid(2), RowTo(2, 128)}, {Guid(3), RowTo(3, 128)}};
+    known_.read = std::make_shared<const Rows>(
+        Rows{{Guid(1), RowTo(1, 128)}, {Guid(2), RowTo(2, 128)}, {Guid(3), RowTo(3, 128)}});
+    known_.master = Guid(0x17);
     record_.is_marked = true;
     record_.digests = {{Guid(1), DigestOf(RowTo(1, 128))}, {Guid(2), DigestOf(RowTo(9, 128))}};
   }
 
+  using Rows = sweep::ReaderTables::Rows;
   sweep::ReaderTables known_;
   RecordedTables record_;
 };
 
 TEST_F(VouchedTest, AreThoseThatWereReadAsTheyWereConfirmed) {
-  EXPECT_EQ(Vouched(known_, {}), nullptr);
-  const auto vouched = Vouched(known_, record_);
+  EXPECT_EQ(Vouched(known_, {}, Guid(0x17)), nullptr);
+  const auto vouched = Vouched(known_, record_, Guid(0x17));
   ASSERT_NE(vouched, nullptr);
   ASSERT_EQ(vouched->rows.size(), 1u);
   EXPECT_EQ(vouched->rows.at(Guid(1)), RowTo(1, 128));
 }
 
-TEST_F(VouchedTest, ARowThatWasComputedIsConfirmedWhereTheOneThatWasReadIsNot) {
-  for (const uint8_t port : {1, 9})
-    known_.computed[Guid(port == 9 ? 2 : 1)] =
-        std::make_shared<const routing::Row>(RowTo(port, 128));
-  const auto vouched = Vouched(known_, record_);
-  ASSERT_NE(vouched, nullptr);
+TEST_F(VouchedTest, AComputedRowReplacesOneThatWasReadUnderAnotherMaster) {
+  known_.computed =
+      std::make_shared<const Rows>(Rows{{Guid(1), RowTo(1, 128)}, {Guid(2), RowTo(9, 128)}});
+  EXPECT_FALSE(Vouched(known_, record_, Guid(0x17))->rows.contains(Guid(2)))
+      << "the switch does not hold what the master has confirmed";
+  EXPECT_FALSE(Vouched(known_, record_, Guid())->rows.contains(Guid(2)));
+  known_.master = Guid(0x99);
+  const auto vouched = Vouched(known_, record_, Guid(0x17));
   EXPECT_EQ(vouched->rows.at(Guid(1)), RowTo(1, 128));
   EXPECT_EQ(vouched->rows.at(Guid(2)), RowTo(9, 128));
   EXPECT_THAT(vouched->computed, ElementsAre(Guid(2))) << "the other one was read";
 }
 
-TEST_F(VouchedTest, ARowThatWasComputedIsBroughtUpToTheDigestByTheChanges) {
-  known_.read.clear();
-  known_.computed[Guid(1)] = std::make_shared<const routing::Row>(RowTo(1, 128));
+TEST_F(VouchedTest, AComputedRowCountsWhereNoneWasRead) {
+  known_.read = nullptr;
+  known_.computed =
+      std::make_shared<const Rows>(Rows{{Guid(1), RowTo(1, 128)}, {Guid(2), RowTo(8, 128)}});
+  const auto vouched = Vouched(known_, record_, Guid(0x17));
+  ASSERT_NE(vouched, nullptr);
+  EXPECT_EQ(vouched->rows.size(), 1u);
+  EXPECT_THAT(vouched->computed, ElementsAre(Guid(1)));
+}
+
+TEST_F(VouchedTest, AComputedRowIsBroughtUpToTheDigestByTheChanges) {
+  known_.read = nullptr;
+  known_.computed = std::make_shared<const Rows>(Rows{{Guid(1), RowTo(1, 128)}});
   routing::Row repaired = RowTo(1, 128);
   repaired.Set(7, 4);
   record_.digests = {{Guid(1), DigestOf(repaired)}};
   record_.base = 1;
   record_.changes[1].switches[Guid(1)] = {{0}, {{7, 1, 4}}};
-  const auto vouched = Vouched(known_, record_);
+  const auto vouched = Vouched(known_, record_, Guid(0x17));
   ASSERT_NE(vouched, nullptr);
   EXPECT_EQ(vouched->rows.at(Guid(1)), repaired);
 }
@@ -112,9 +127,9 @@ TEST_F(VouchedTest, IsNothingWhereAChangeIsMissing) {
   record_.changes[3] = {};
   record_.changes[8] = {};
   record_.changes[9] = {};
-  EXPECT_NE(Vouched(known_, record_), nullptr);
+  EXPECT_NE(Vouched(known_, record_, Guid(0x17)), nullptr);
   record_.changes.erase(8);
-  EXPECT_EQ(Vouched(known_, record_), nullptr);
+  EXPECT_EQ(Vouched(known_, record_, Guid(0x17)), nullptr);
 }
 
 TEST_F(VouchedTest, AnEntryBeyondTheTableThatWasReadIsAdded) {
@@ -124,7 +139,7 @@ TEST_F(VouchedTest, AnEntryBeyondTheTableThatWasReadIsAdded) {
   record_.digests = {{Guid(1), DigestOf(longer)}};
   record_.base = 1;
   record_.changes[1].switches[Guid(1)] = {{2}, {{130, 255, 4}}};
-  const auto vouched = Vouched(known_, record_);
+  const auto vouched = Vouched(known_, record_, Guid(0x17));
   ASSERT_NE(vouched, nullptr);
   EXPECT_EQ(vouched->rows.at(Guid(1))[130], 4);
 }

@@ -26,6 +26,11 @@ class SuccessionTest : public testing::Test {
   }
   void Wait() { store_.owner = store::etcd::EpochOwner{"head1 pid 1", ""}; }
 
+  using Rows = sweep::ReaderTables::Rows;
+  static sweep::ReaderTables Read() {
+    return {std::make_shared<const Rows>(Rows{{Guid(1), routing::Row(64, 3)}}), Guid(), nullptr};
+  }
+
   SayingStore store_;
   sweep::FabricView view_ = *sweep::EmptyView();
 };
@@ -70,7 +75,7 @@ TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {
   EXPECT_EQ(Why(watch), "");
   view_.sm.watched_master = WatchedMaster::kUnresponsive;
   view_.sm.watched_guid = Guid(0x17);
-  view_.reader_tables = std::make_shared<const sweep::ReaderTables>();
+  view_.reader_tables = Read();
   EXPECT_EQ(Why(watch), "the master does not respond");
   const Succession& next = watch.successor();
   EXPECT_EQ(next.contends, Contends::kWithUnresponsiveOwner);
@@ -127,7 +132,7 @@ TEST_F(SuccessionTest, TheRecordOfAnOwnerThatHasResignedIsTrusted) {
   SuccessionWatch watch({});
   Wait();
   store_.why = "nobody has the epoch";
-  view_.reader_tables = std::make_shared<const sweep::ReaderTables>();
+  view_.reader_tables = Read();
   EXPECT_EQ(Why(watch), store_.why);
   EXPECT_FALSE(watch.successor().trusts_record);
   store_.kept = true;
@@ -164,7 +169,7 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherSmIsMaster) {
 
 // The fabric had no answer for a moment: all switches are not to be read again for that.
 TEST_F(SuccessionTest, TheTablesOfAContenderAreKeptWhenAnotherSmIsMaster) {
-  const auto read = std::make_shared<const sweep::ReaderTables>();
+  const sweep::ReaderTables read = Read();
   SuccessionWatch contender(
       {.contends = Contends::kWithUnresponsiveOwner, .continues = true, .tables = read});
   store_.contending = true;
@@ -176,11 +181,10 @@ TEST_F(SuccessionTest, TheTablesOfAContenderAreKeptWhenAnotherSmIsMaster) {
   view_.sm.state = SmState::kNotActive;
   view_.sm.watched_master = WatchedMaster::kUnresponsive;
   EXPECT_NE(Why(waiting), "");
-  EXPECT_EQ(waiting.successor().tables, read);
-  view_.reader_tables = std::make_shared<const sweep::ReaderTables>(
-      sweep::ReaderTables{{{Guid(1), routing::Row(64, 3)}}, {}});
+  EXPECT_EQ(waiting.successor().tables.read, read.read);
+  view_.reader_tables = Read();
   EXPECT_NE(Why(waiting), "");
-  EXPECT_EQ(waiting.successor().tables, view_.reader_tables);
+  EXPECT_EQ(waiting.successor().tables.read, view_.reader_tables.read);
 }
 
 // The state changed while it was about to become master.
@@ -202,22 +206,38 @@ TEST_F(SuccessionTest, ANodeThatHasNotBeenMasterTriesAgainAsBefore) {
 
 // It has started again a moment ago, and has not read all tables yet.
 TEST_F(SuccessionTest, TablesReadBeforeAreKeptBesideThoseComputedSince) {
-  sweep::ReaderTables read, computed;
-  read.read[Guid(1)] = routing::Row(64, 3);
-  computed.computed[Guid(1)] = std::make_shared<const routing::Row>(64, 4);
-  SuccessionWatch watch({.tables = std::make_shared<const sweep::ReaderTables>(read)});
+  sweep::ReaderTables before = Read(), now;
+  before.master = Guid(0x17);
+  now.computed = std::make_shared<const Rows>();
+  SuccessionWatch watch({.tables = before});
   Wait();
-  view_.reader_tables = std::make_shared<const sweep::ReaderTables>(computed);
+  view_.reader_tables = now;
   (void)Why(watch);
-  const sweep::ReaderTables& next = *watch.successor().tables;
-  EXPECT_EQ(next.read.at(Guid(1)), routing::Row(64, 3));
-  EXPECT_EQ(*next.computed.at(Guid(1)), routing::Row(64, 4));
+  EXPECT_EQ(watch.successor().tables.read, before.read);
+  EXPECT_EQ(watch.successor().tables.master, Guid(0x17));
+  EXPECT_EQ(watch.successor().tables.computed, now.computed);
+}
+
+// All switches forward by the adaptive routing of another manager, for example.
+TEST_F(SuccessionTest, AReadingThatFoundNoTableReplacesTheOneBefore) {
+  SuccessionWatch watch({.tables = Read()});
+  Wait();
+  view_.reader_tables.read = std::make_shared<const Rows>();
+  (void)Why(watch);
+  EXPECT_EQ(watch.successor().tables.read, view_.reader_tables.read);
+}
+
+TEST_F(SuccessionTest, AMasterKeepsNoTablesOfTheTimeBefore) {
+  SuccessionWatch watch({.tables = Read()});
+  view_.sm.state = SmState::kMaster;
+  (void)Why(watch);
+  EXPECT_TRUE(watch.succession().tables.empty());
 }
 
 // A contender asks the former master for 0.4 s only, since it was polled before. Here the polls
 // were of another process.
 TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
-  const auto read = std::make_shared<const sweep::ReaderTables>();
+  const sweep::ReaderTables read = Read();
   SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner,
                          .unresponsive_master = Guid(0x17),
                          .stopped_for = seconds(3),
@@ -229,7 +249,7 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
   EXPECT_EQ(watch.successor().contends, Contends::kNo);
   EXPECT_EQ(watch.successor().unresponsive_master, Guid());
   EXPECT_EQ(watch.successor().stopped_for, seconds(3));
-  EXPECT_EQ(watch.successor().tables, read);
+  EXPECT_EQ(watch.successor().tables.read, read.read);
 }
 
 TEST_F(SuccessionTest, AContenderKnowsWhichMasterTheWaitingNodeHasSeen) {

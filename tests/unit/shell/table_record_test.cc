@@ -74,14 +74,14 @@ class TableRecordTest : public testing::Test {
   }
   // The tables of all switches by that plan.
   sweep::ReaderTables TablesOf(const Plan& plan) {
-    sweep::ReaderTables tables;
-    for (const NodeIndex index : switches_) tables.read[GuidOf(index)] = *plan->rows[index.value()];
-    return tables;
+    sweep::ReaderTables::Rows rows;
+    for (const NodeIndex index : switches_) rows[GuidOf(index)] = *plan->rows[index.value()];
+    return {std::make_shared<const sweep::ReaderTables::Rows>(std::move(rows)), {}, nullptr};
   }
   fabricd::Guid GuidOf(NodeIndex index) { return view_.snapshot->node(index)->guid(); }
   RecordedTables Recorded() { return *LoadTables(*store_.LoadRows()); }
   std::shared_ptr<const sweep::SwitchTables> VouchedOf(const Plan& read) {
-    return Vouched(TablesOf(read), Recorded());
+    return Vouched(TablesOf(read), Recorded(), Guid());
   }
 
   sweep::FabricView view_ = *sweep::EmptyView();
@@ -338,6 +338,21 @@ TEST_F(TableRecordTest, IsWithdrawnWhereTheEpochWasLostMeanwhile) {
   owns_ = true;
   Turn(now_);
   EXPECT_THAT(Recorded().digests, IsEmpty());
+}
+
+// The other one writes tables of its own, and this one may be master again later.
+TEST_F(TableRecordTest, IsWithdrawnWhileAnotherSmIsMaster) {
+  BeCalm();
+  ASSERT_NE(VouchedOf(view_.plan), nullptr);
+  view_.sm.state = wire::SmState::kStandby;
+  Show(sweep::Phase::kStandby);
+  EXPECT_EQ(VouchedOf(view_.plan), nullptr);
+  view_.sm.state = wire::SmState::kMaster;
+  Show(sweep::Phase::kIdle);
+  Turn(now_);
+  EXPECT_EQ(VouchedOf(view_.plan), nullptr);
+  BeCalm();
+  EXPECT_NE(VouchedOf(view_.plan), nullptr);
 }
 
 TEST_F(TableRecordTest, AMasterWhosePortHasNoLinkWritesNothing) {
