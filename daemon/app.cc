@@ -242,7 +242,7 @@ bool App::OnTurn(const sweep::Core& core) {
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   node_.Follow(now);
   publisher_->Beat();
-  state_->Beat();
+  if (state_->Beat()) commands_.inbox().PushLatest(sweep::StoreTakesWrites());
   return !stopping_ && !exit_code_;
 }
 

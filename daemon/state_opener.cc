@@ -107,16 +107,17 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
   return absl::OkStatus();
 }
 
-void StateOpener::Beat() {
+bool StateOpener::Beat() {
   const absl::Status writable = store_->writable();
-  auto changed = store_watch_.Look(writable);
+  const auto changed = store_watch_.Look(writable);
   if (changed && !(shared_ != nullptr && shared_->contends())) {
     spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", changed->message);
-    events_->Append({*std::move(changed)}, ProcessClock::Now());
+    events_->Append({*changed}, ProcessClock::Now());
   }
   const uint64_t taken = shared_ == nullptr ? 0 : shared_->histories_taken();
   if (taken != histories_taken_ && events_->CatchUp() && audit_->CatchUp())
     histories_taken_ = taken;
+  return changed && writable.ok();
 }
 
 absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {

@@ -63,8 +63,8 @@ class StateOpener {
   // Any thread. A store that several nodes share is written by the master.
   void SetMaster(bool is_master) { is_master_ = is_master; }
   // The core's thread, often: logs when the store begins or ceases to refuse writes, and shows
-  // events of the node that is master.
-  void Beat();
+  // events of the node that is master. Returns whether it has just ceased to refuse them.
+  [[nodiscard]] bool Beat();
   StoreThread& thread() { return *thread_; }
   // Runs a durable write on the store's thread. False: it is not run.
   [[nodiscard]] bool Post(std::function<void(store::Store&)> job) {

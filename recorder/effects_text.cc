@@ -44,7 +44,8 @@ constexpr const char* kEventNames[] = {"start",
                                        "accept takeover",
                                        "clear damping",
                                        "stored state changed",
-                                       "sharing ports"};
+                                       "sharing ports",
+                                       "store takes writes"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sweep::Event>);
 constexpr const char* kIncomingNames[] = {"received", "timed out", "send failed"};
 

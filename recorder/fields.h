@@ -291,6 +291,8 @@ void Visit(A& a, sweep::SharingPorts& event) {
   a(event.ports);
 }
 template <typename A>
+void Visit(A&, sweep::StoreTakesWrites&) {}
+template <typename A>
 void Visit(A& a, sweep::ReadLanes& event) {
   a(event.nodes);
 }

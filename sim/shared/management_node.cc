@@ -115,7 +115,7 @@ class ManagementNode::Life final : public shell::Network,
   shell::SuccessionWatch succession_;
   shell::WriteFence fence_;
   std::optional<shell::WriteFence::Time> pause_;
-  bool steps_down_ = false;
+  bool steps_down_ = false, took_writes_ = true;
   shell::StoreRecords records_;
   shell::TableRecord tables_;
   shell::StopNotices stops_;
@@ -185,6 +185,10 @@ void ManagementNode::Life::Manage() {
            [this, kept = *ports] { (void)shell::SharingPortsWatch::Keep(writes_, kept); });
       Push(sweep::SharingPorts{*std::move(ports)});
     }
+    // The first turn tells nothing new.
+    const bool takes_writes = shared_->writable().ok();
+    if (takes_writes && !took_writes_) Push(sweep::StoreTakesWrites());
+    took_writes_ = takes_writes;
     tables_.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window, world_.now());
     if (node_.view_->sm.Manages() && stops_.HasNew(*shared_, world_.now()))
       Push(sweep::SweepCommand{0, /*heavy=*/true});

@@ -294,7 +294,10 @@ void Activities::ProgramIfDurable(Instant now) {
 
 void Activities::OnLidsStored(const Persisted& stored, Instant now) {
   programming_.OnLidsStored(stored.status);
-  if (stored.status.ok()) return ProgramIfDurable(now);
+  if (stored.status.ok()) {
+    ground_.problems.Remove(ProblemKind::kStoreFailed);
+    return ProgramIfDurable(now);
+  }
   ground_.problems.Add(ProblemKind::kStoreFailed, ProblemSubject::Named("state"),
                        Message(stored.status));
   journal_.Log(LogLevel::kError,

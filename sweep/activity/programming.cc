@@ -259,13 +259,15 @@ Programming::Outcome Programming::Finish(Instant now) {
   Observe(now);
   const bool is_first = desired_.TakeFirstRun();
   desired_.pending().OnRunEnded(ended->undone());
+  const std::vector<NodeIndex> withheld = lids_.withheld();
+  desired_.pending().Mark(withheld);
   const bool complete = confirmed && ended->has_plan();
   if (complete) {
     remediation_.OnApplied(planned_intent_, now);
     partitions_.OnApplied(ended->desired().keys.generation);
   }
   return {.is_first = is_first,
-          .complete = complete,
+          .complete = complete && withheld.empty(),
           .forwards_by_plan = NoteAdaptiveRouting(),
           .to_reread = ended->ToLookAt()};
 }

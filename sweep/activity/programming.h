@@ -111,7 +111,7 @@ class Programming {
   struct Outcome {
     bool trees_only = false;
     bool is_first = false;  // Of this mastership.
-    bool complete = false;  // Every write was confirmed.
+    bool complete = false;  // Every write was confirmed, and no LID is withheld.
     // No switch forwards by adaptive routing that another manager has set up, or that is accepted.
     bool forwards_by_plan = false;
     std::vector<NodeIndex> to_reread;  // Nodes that changed during the run.

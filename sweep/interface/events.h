@@ -171,11 +171,13 @@ struct AcceptTakeover {
   uint64_t command = 0;
   std::string id;
 };
+// The store takes writes again, after it had refused some.
+struct StoreTakesWrites {};
 using Event =
     std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,
                  Answer, SweepCommand, OptionsChanged, CreateHold, DeleteHold, AckHold,
                  GroupsChanged, ChangePartitions, AliasesChanged, ReadLanes, SetPriority, StepDown,
-                 AcceptTakeover, ClearDamping, StoredStateChanged, SharingPorts>;
+                 AcceptTakeover, ClearDamping, StoredStateChanged, SharingPorts, StoreTakesWrites>;
 
 // ---- effects
 

@@ -33,7 +33,7 @@ bool LidManager::Update(const std::shared_ptr<const fabric::FabricSnapshot>& sna
                         ProblemList& problems) {
   if (!must_assign_ && SameEndPorts(*snapshot_, *snapshot)) return true;
   Cancel();
-  is_withheld_ = false;
+  withheld_.reset();
   problems.Remove(ProblemKind::kNoLid);
   // At a takeover, tables may lead to nodes that do not respond.
   const bool is_first = !table_->top();
@@ -92,17 +92,18 @@ void LidManager::OnStored(const absl::Status& status, Guid own, ProblemList& pro
   }
   if (undurable_.contains(own)) return;
   fabric::LidTable table = *table_;
+  withheld_.emplace();
   snapshot_->ForEachNode([&](const fabric::Node& node) {
     for (const auto& [ref, port] : node.EndPorts()) {
       if (!undurable_.contains(port.guid)) continue;
       table.Release(ref);
+      withheld_->push_back(node.index);
       problems.Add(ProblemKind::kNoLid, ProblemSubject::Of(node, ref.port),
                    "its LID could not be stored: it stays without until it can be");
     }
   });
   table_ = std::make_shared<const fabric::LidTable>(std::move(table));
   must_assign_ = true;
-  is_withheld_ = true;
 }
 
 void LidManager::AskToStore() {

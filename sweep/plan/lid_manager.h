@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fabric/lid_table.h"
@@ -38,7 +39,9 @@ class LidManager {
   // The base LID in the record of a port. 0: there is none.
   Lid RecordedLid(Guid port_guid) const;
 
-  bool IsDurable() const { return undurable_.empty() || is_withheld_; }
+  bool IsDurable() const { return undurable_.empty() || withheld_.has_value(); }
+  // Nodes of ports whose LIDs are withheld until the next Update(). A run has to program them then.
+  std::vector<NodeIndex> withheld() const { return withheld_.value_or(std::vector<NodeIndex>()); }
   // Requests a write of all LIDs that are not durable.
   void AskToStore();
   bool IsAwaited() const { return questions_.IsOpen<PersistLids>(); }
@@ -52,9 +55,10 @@ class LidManager {
  private:
   const CoreOptions& options_;
   OpenQuestions& questions_;
-  LidRecords records_;        // Durable or not.
-  LidRecords undurable_;      // Records that are not durable yet.
-  bool is_withheld_ = false;  // They could not be stored, and are not in the table.
+  LidRecords records_;    // Durable or not.
+  LidRecords undurable_;  // Records that are not durable yet.
+  // Set: they could not be stored, and are not in the table. Their nodes, as far as they are there.
+  std::optional<std::vector<NodeIndex>> withheld_;
   Lid maybe_held_{0};  // Nodes that did not respond at the takeover may have LIDs up to this one.
   std::shared_ptr<const fabric::LidTable> table_;
   std::shared_ptr<const fabric::FabricSnapshot> snapshot_;  // That the table was made for, or null.

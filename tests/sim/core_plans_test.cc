@@ -131,5 +131,33 @@ TEST_F(AHostComes, AndALostLinkIsRoutedAroundWhileItsLidCannotBeStored) {
   EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
 }
 
+// Its links are active without a LID, so that nothing else is left undone.
+TEST_F(AHostComes, AndASwitchWhoseLidCouldNotBeStoredGetsItOnceWritesAreTakenAgain) {
+  std::vector<PortRef> links;
+  const NodeIndex spine = *harness_.fabric().FindNode("spine1");
+  for (const PortNum port : harness_.fabric().device(spine)->LinkPorts()) {
+    links.push_back({spine, port});
+    Unlink(links.back());
+  }
+  harness_.Kill(sm_);
+  ASSERT_TRUE(harness_.fabric().Reboot(harness_.now(), spine).ok());
+  harness_.RunFor(std::chrono::minutes(2));
+  sm_ = harness_.Add({});  // Its records lack that switch.
+  harness_.Start(sm_);
+  ASSERT_TRUE(harness_.RunUntilUp(sm_)) << LogOf(manager());
+  manager().store.FailWrites(absl::ResourceExhaustedError("etcd is full"));
+  for (const PortRef link : links) ASSERT_TRUE(harness_.fabric().Link(harness_.now(), link).ok());
+  harness_.RunFor(std::chrono::minutes(1));
+  const auto lid = [&] { return harness_.fabric().device(spine)->port(PortNum(0)).info.lid; };
+  EXPECT_EQ(lid(), Lid(0)) << LogOf(manager());
+  EXPECT_FALSE(manager().core->subnet_up());
+  manager().store.FailWrites(absl::OkStatus());
+  harness_.Post(sm_, sweep::StoreTakesWrites());
+  EXPECT_TRUE(harness_.RunUntilUp(sm_, std::chrono::seconds(3))) << LogOf(manager());
+  EXPECT_NE(lid(), Lid(0));
+  EXPECT_THAT(manager().view->problems, IsEmpty());
+  EXPECT_THAT(sim::LidFaults(harness_.fabric()), IsEmpty());
+}
+
 }  // namespace
 }  // namespace fabricd::test

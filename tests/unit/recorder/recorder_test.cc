@@ -172,7 +172,8 @@ TEST(RecordedEvents, EachKindIsReadBack) {
                                       sweep::AcceptTakeover{9, "id"},
                                       sweep::ClearDamping{10},
                                       sweep::StoredStateChanged{},
-                                      sweep::SharingPorts{{Guid(11)}}};
+                                      sweep::SharingPorts{{Guid(11)}},
+                                      sweep::StoreTakesWrites{}};
   pb::Batch batch;
   Recorder recorder([&](const PackedBatch& full) {
     EXPECT_EQ(full.records, events.size());

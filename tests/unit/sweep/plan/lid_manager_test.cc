@@ -70,9 +70,11 @@ TEST_F(LidManagerTest, LidsThatCouldNotBeStoredAreWithheldUntilTheNextUpdate) {
   Store(lids, TakeWrite(lids), absl::UnavailableError("etcd is away"));
   EXPECT_TRUE(lids.IsDurable());
   EXPECT_EQ(lids.table()->port_count(), before);
+  EXPECT_THAT(lids.withheld(), ElementsAre(three.hosts.back()));
   EXPECT_THAT(problems_.List(), testing::Contains(Field(&Problem::kind, ProblemKind::kNoLid)));
   lids.Update(three.builder.Build(), problems_);
   EXPECT_FALSE(lids.IsDurable());
+  EXPECT_THAT(lids.withheld(), testing::IsEmpty());
   Store(lids, TakeWrite(lids), absl::OkStatus());
   EXPECT_TRUE(lids.IsDurable());
   EXPECT_GT(lids.table()->port_count(), before);
