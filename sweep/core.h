@@ -71,7 +71,9 @@ class Core {
   void On(AliasesChanged changed, Instant now);
   void On(StoredStateChanged changed, Instant now);
   void On(SharingPorts sharing, Instant) { mastership_.On(std::move(sharing)); }
-  void On(StoreTakesWrites, Instant now) { agenda_.HurryRetry(now); }
+  void On(StoreTakesWrites, Instant) {
+    if (lids_.HasUnstored()) agenda_.WantReroute("the store takes writes again");
+  }
   void On(const ReadLanes& wanted, Instant) { activities_.ReadVlTables(wanted); }
   void On(const SetPriority& command, Instant now) { OnMastershipCommand(command, now); }
   void On(const StepDown& command, Instant now) { OnMastershipCommand(command, now); }

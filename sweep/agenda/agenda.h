@@ -80,10 +80,6 @@ class Agenda {
   // The next light sweep is due after the shortest wait or earlier.
   void WantLightSweepSoon(Instant now);
   void WantRetrySoon(Instant now);
-  // What a retry waits for may be possible now. Nothing is left undone: nothing follows.
-  void HurryRetry(Instant now) {
-    if (next_retry_ != kNever) WantRetrySoon(now);
-  }
   // An SM that only watches sweeps next at this time.
   void WatchAgain(Instant when) { next_heavy_ = std::min(next_heavy_, when); }
   // The retry is due. Returns false if it must not begin or there were too many: then a heavy sweep

@@ -171,7 +171,7 @@ struct AcceptTakeover {
   uint64_t command = 0;
   std::string id;
 };
-// The store takes writes again, after it had refused some.
+// The store takes writes again, after it had refused some: LIDs that are not stored yet can be.
 struct StoreTakesWrites {};
 using Event =
     std::variant<StartEvent, WallClockSet, TimerEvent, mad::IncomingMad, mad::LocalPortEvent,

@@ -40,6 +40,7 @@ class LidManager {
   Lid RecordedLid(Guid port_guid) const;
 
   bool IsDurable() const { return undurable_.empty() || withheld_.has_value(); }
+  bool HasUnstored() const { return !undurable_.empty(); }
   // Nodes of ports whose LIDs are withheld until the next Update(). A run has to program them then.
   std::vector<NodeIndex> withheld() const { return withheld_.value_or(std::vector<NodeIndex>()); }
   // Requests a write of all LIDs that are not durable.
@@ -57,7 +58,7 @@ class LidManager {
   OpenQuestions& questions_;
   LidRecords records_;    // Durable or not.
   LidRecords undurable_;  // Records that are not durable yet.
-  // Set: they could not be stored, and are not in the table. Their nodes, as far as they are there.
+  // Has a value: they could not be stored, and are not in the table. The nodes that are there.
   std::optional<std::vector<NodeIndex>> withheld_;
   Lid maybe_held_{0};  // Nodes that did not respond at the takeover may have LIDs up to this one.
   std::shared_ptr<const fabric::LidTable> table_;

@@ -232,17 +232,6 @@ TEST_F(AgendaTest, AfterThreeRetriesEverythingIsRead) {
   EXPECT_TRUE(agenda_.TakeRetry(true));
 }
 
-TEST_F(AgendaTest, ARetryThatIsHurriedComesAfterTheShortestWait) {
-  agenda_.HurryRetry(kNow);
-  EXPECT_EQ(agenda_.next_retry(), kNever) << "nothing was left undone";
-  for (int i = 0; i < 5; ++i) agenda_.OnSweepEnd({SweepKind::kHeavy, /*failed=*/true}, kNow);
-  ASSERT_GT(agenda_.next_retry(), kNow + seconds(5));
-  agenda_.HurryRetry(kNow + seconds(2));
-  EXPECT_EQ(agenda_.next_retry(), kNow + seconds(3));
-  agenda_.HurryRetry(kNow + seconds(2) + std::chrono::milliseconds(500));
-  EXPECT_EQ(agenda_.next_retry(), kNow + seconds(3)) << "it is not put off";
-}
-
 TEST_F(AgendaTest, ARetryThatMayNotBeginIsNotCounted) {
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(agenda_.TakeRetry(false));
   EXPECT_TRUE(agenda_.TakeRetry(true));
