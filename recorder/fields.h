@@ -34,7 +34,7 @@ void Visit(A& a, mad::EngineOptions& o) {
 template <typename A>
 void Visit(A& a, sweep::SmOptions& o) {
   a(o.mode, o.priority, o.sm_key, o.polling_timeout, o.polling_retries, o.shares_state,
-    o.unresponsive_master, o.sharing_ports, o.last_master, o.gid_prefix, o.m_key,
+    o.unresponsive_master, o.doubts_polls, o.sharing_ports, o.last_master, o.gid_prefix, o.m_key,
     o.m_key_lease_period, o.m_key_protect_bits, o.m_key_by_guid, o.m_key_secret,
     o.former_m_key_secrets, o.former_m_keys, o.neighbors);
 }

@@ -35,6 +35,7 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
 void SuccessionWatch::Begin(sweep::SmOptions& options, store::etcd::SharedStore& shared,
                             Instant now) {
   options.unresponsive_master = succession_.unresponsive_master;
+  options.doubts_polls = succession_.doubts_polls;
   // A waiting node learns the master from its own sweeps.
   if (!shared.other_owner()) options.last_master = succession_.last_master;
   options.sharing_ports = sharing_ports_.Begin(shared, now);
@@ -63,6 +64,7 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
   if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
     successor_.contends = Contends::kWithUnresponsiveOwner;
     successor_.unresponsive_master = view.sm.watched_guid;
+    successor_.doubts_polls = !view.sm.watched_port_responds;
     return "the master does not respond";
   }
   if (view.sm.watched_master == sweep::WatchedMaster::kNoMaster &&

@@ -33,6 +33,7 @@ struct Succession {
   // The predecessor has not lost its epoch: its record of tables is true.
   bool trusts_record = false;
   Guid unresponsive_master = Guid();  // sweep::SmOptions
+  bool doubts_polls = false;          // sweep::SmOptions
   // It was stopped while it was master, for so long: StopNotice. Zero: it was not.
   WriteFence::Time stopped_for{};
   // What it has read and computed while it waited.

@@ -12,10 +12,6 @@
 // after a stop that cost no epoch: another fabricd may have missed this one just before it went on,
 // and take the epoch once its discovery ends. So for kDoubt each Set needs a confirmation.
 //
-// It does not always hold either: where a link was cut on the path of a standby's polls, a stop of
-// 0.4 s, for which a contender asks once more, is enough. So after more than kShortPause the store
-// is asked too, if it answered just before. Such a Set is refused only where the epoch is lost.
-//
 // The core's thread; one at a time. Confirming may wait for the store.
 #pragma once
 
@@ -35,10 +31,6 @@ bool IsSmpSet(const mad::OutgoingMad& mad);
 class WriteFence {
  public:
   static constexpr std::chrono::milliseconds kMostPause{1500};
-  // Turns follow each other within 0.2 s, and a contender asks for 0.4 s.
-  static constexpr std::chrono::milliseconds kShortPause{350};
-  // It is asked by its own thread twice a second.
-  static constexpr std::chrono::milliseconds kAnswers{800};
   // As long as a contender's discovery lasts after its last poll of this SM: 1.7 s at 11,664 ports.
   static constexpr std::chrono::seconds kDoubt{2};
 
@@ -46,9 +38,7 @@ class WriteFence {
   struct Witnesses {
     std::function<Time()> now;       // Since boot, sleep included.
     std::function<int64_t()> epoch;  // 0: none is held. Its lease is over by itself.
-    // Asks the store whether it is still held: SharedStore::Confirm().
-    std::function<absl::Status()> confirm;
-    std::function<Time()> answered;  // When the store last answered: SharedStore::answered().
+    std::function<bool()> confirms;  // Asks the store whether it is still held.
   };
   // `shared` outlives them.
   static Witnesses WitnessesOf(store::etcd::SharedStore& shared, store::etcd::BootClock clock);
@@ -65,17 +55,14 @@ class WriteFence {
 
  private:
   bool HasKeptEpoch() const;
-  enum class Epoch : uint8_t { kHeld, kLost, kUnknown };
-  Epoch Ask() const;
   void BeginDoubt(Time stopped, Time now);
 
   const Witnesses witnesses_;
   std::optional<Time> turn_;  // When it began, or was confirmed.
   int64_t epoch_ = 0;         // As it began.
-  // Of the last stop that cost no epoch; not of a short one while a longer one leaves doubt.
-  Time stopped_{}, stop_began_{}, doubt_until_{};
-  bool is_refused_ = false;     // A Set in that time.
-  bool has_no_answer_ = false;  // In this turn, after a short stop.
+  // Of the last stop that cost no epoch.
+  Time stopped_{}, doubt_until_{};
+  bool is_refused_ = false;  // A Set in that time.
 };
 
 }  // namespace fabricd::shell

@@ -91,9 +91,6 @@ class SharedStore : public Store {
   virtual void SetStatement(NodeStatement statement) = 0;
   // All nodes that share the state, this one too, as last read. Any thread.
   virtual std::vector<Node> nodes() const = 0;
-  // When etcd last answered the look that the store's thread takes every `retry`, by
-  // EtcdStoreOptions::clock. Any thread.
-  virtual std::chrono::nanoseconds answered() const = 0;
   // Names this node among nodes().
   virtual const std::string& instance() const = 0;
   // Asks etcd whether the epoch is still ours. Any thread. ABORTED: it is not. UNAVAILABLE: etcd

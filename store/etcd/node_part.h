@@ -45,7 +45,6 @@ class NodePart : public SharedStore {
       : client_(std::move(client)),
         local_(std::move(local)),
         instance_(std::move(instance)),
-        clock_(options.clock),
         presence_(*client_, SharedRows::NodeKey(options.prefix, instance_), options.lease,
                   options.clock),
         history_(*client_, *local_, local_mutex_, options.prefix, instance_) {}
@@ -54,10 +53,6 @@ class NodePart : public SharedStore {
   std::vector<Node> nodes() const override {
     MutexLock lock(nodes_mutex_);
     return nodes_;
-  }
-  std::chrono::nanoseconds answered() const override {
-    MutexLock lock(nodes_mutex_);
-    return nodes_shown_;
   }
   const std::string& instance() const override { return instance_; }
 
@@ -108,7 +103,6 @@ class NodePart : public SharedStore {
   void ShowNodes(std::vector<Node> nodes) {
     MutexLock lock(nodes_mutex_);
     nodes_ = std::move(nodes);
-    nodes_shown_ = clock_();
   }
 
   // A node without a copy does not start without etcd, so it does not start without the history
@@ -122,7 +116,6 @@ class NodePart : public SharedStore {
   Mutex local_mutex_;
   const std::unique_ptr<Store> local_;
   const std::string instance_;
-  const BootClock clock_;
   std::atomic<bool> is_reached_ = true;  // etcd has answered when it was last asked.
   // Both of Open(), then of the store's thread.
   Presence presence_;
@@ -142,7 +135,6 @@ class NodePart : public SharedStore {
 
   mutable Mutex nodes_mutex_;
   std::vector<Node> nodes_ FABRICD_GUARDED_BY(nodes_mutex_);
-  std::chrono::nanoseconds nodes_shown_ FABRICD_GUARDED_BY(nodes_mutex_){};
 };
 
 }  // namespace fabricd::store::etcd

@@ -34,6 +34,9 @@ struct SmOptions {
   // The port of a master that has just not responded to the polls of a reader with this state; 0:
   // none. Discovery asks it once more, quickly, and nobody asks it again before this SM rises.
   Guid unresponsive_master;
+  // Its port did not respond on the path of those polls either: a link may be cut there. Then
+  // discovery asks it for as long as they did.
+  bool doubts_polls = false;
   // The ports of the other managers that share the state, at the start (SharingPorts); nullopt:
   // they are not known yet.
   std::optional<std::vector<Guid>> sharing_ports;

@@ -74,6 +74,8 @@ struct SmStatus {
   bool is_held = false;
   WatchedMaster watched_master = WatchedMaster::kUnknown;
   Guid watched_guid;  // Its port; 0: none was seen.
+  // kUnresponsive: the port still responds, so that the path of the polls is whole.
+  bool watched_port_responds = false;
   // The port of the SM that was last seen as master; 0: it is not known.
   Guid last_master;
   // STANDBY of an SM that has answered as master. (One that may be busy has not answered.)

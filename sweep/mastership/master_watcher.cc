@@ -10,8 +10,10 @@ namespace fabricd::sweep {
 
 namespace {
 
-bool IsAmong(const std::vector<RemoteSm>& found, Guid guid) {
-  return std::any_of(found.begin(), found.end(), [&](const auto& sm) { return sm.guid == guid; });
+const RemoteSm* Find(const std::vector<RemoteSm>& found, Guid guid) {
+  const auto at =
+      std::find_if(found.begin(), found.end(), [&](const auto& sm) { return sm.guid == guid; });
+  return at == found.end() ? nullptr : &*at;
 }
 
 }  // namespace
@@ -25,8 +27,9 @@ bool MasterWatcher::OnFound(const std::vector<RemoteSm>& found, Instant now) {
   sweeps_without_sm_ = watched != nullptr ? 0 : sweeps_without_sm_ + 1;
   const bool is_master = watched != nullptr && watched->state == wire::SmState::kMaster;
   const bool is_doubted = !is_master && state_ == WatchedMaster::kThere;
-  if (is_doubted && IsAmong(found, watched_->guid)) {
+  if (const RemoteSm* same = is_doubted ? Find(found, watched_->guid) : nullptr) {
     // The sweep may have asked it before it became master.
+    watched_->port = same->port;
     next_ = now;
     return false;
   }
@@ -93,14 +96,36 @@ bool MasterWatcher::OnAnswer(const RemoteSm& from, std::optional<wire::SmState> 
 void MasterWatcher::OnTimer(Instant now) {
   if (now < next_) return;
   next_ = is_over() || !watched_ ? kNever : now + kInterval;
-  if (next_ == kNever || is_out_ || !devices_.Has(polled().port.node)) return;
+  if (next_ == kNever) return;
+  if (is_out_) return AskPort(now);
+  if (!devices_.Has(polled().port.node)) return;
   is_out_ = true;
   asked_ = polled();
+  asked_at_ = now;
+  if (port_ == Port::kResponds) port_ = Port::kUnknown;
   auto request = devices_.Get(asked_.port, wire::AttributeId::kSmInfo, 0);
-  request.context = context_;
+  request.context = contexts_.poll;
   request.pace = kPoll;
   request.priority = 0;
   engine_.Submit(request);
+}
+
+void MasterWatcher::AskPort(Instant now) {
+  const bool is_due = now - asked_at_ >= kSilence && port_ == Port::kUnknown;
+  if (!is_due || !devices_.Has(asked_.port.node)) return;
+  port_ = Port::kAsked;
+  port_asked_at_ = now;
+  auto request = devices_.Get(asked_.port, wire::AttributeId::kPortInfo, asked_.port.port.value());
+  request.context = contexts_.port;
+  request.pace = kPort;
+  request.priority = 0;
+  request.may_be_unknown = true;  // A lost read is no reason to doubt the device.
+  engine_.Submit(request);
+}
+
+void MasterWatcher::OnPort(const mad::Completion& completion) {
+  const bool is_of_poll = port_asked_at_ >= asked_at_;
+  port_ = is_of_poll && IsOk(completion) ? Port::kResponds : Port::kUnknown;
 }
 
 // `sm`, which was polled or was master, does not respond, or is master no longer.

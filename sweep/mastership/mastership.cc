@@ -27,7 +27,8 @@ mad::RequestContext ContextOf(Mastership::Ask ask) {
 Mastership::SharedState::SharedState(const SmOptions& options, const DeviceTable& devices,
                                      mad::TransactionEngine& engine, OpenQuestions& questions)
     : last_master(options, devices, engine, ContextOf(Ask::kMasterPort)),
-      watcher(devices, engine, last_master, ContextOf(Ask::kWatchMaster)),
+      watcher(devices, engine, last_master,
+              {ContextOf(Ask::kWatchMaster), ContextOf(Ask::kWatchedPort)}),
       claim(questions) {}
 
 Mastership::Mastership(const CoreOptions& options, const mad::LocalPort& local,
@@ -259,6 +260,7 @@ Order Mastership::OnCompletion(const mad::Completion& completion, Instant now) {
       if (answer.from) shared_.last_master.OnAnswer(answer.from, answer.state, now);
       return order;
     }
+    case Ask::kWatchedPort: shared_.watcher.OnPort(completion); break;
     case Ask::kMasterPort: return OnMasterPort(completion);
     case Ask::kProof: AnswerHeld(proof_.OnCompletion(completion, options_.sm.sm_key)); break;
     case Ask::kWatch:

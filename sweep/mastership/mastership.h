@@ -45,6 +45,7 @@ class Mastership {
     kProof,
     kWatchMaster,
     kMasterPort,
+    kWatchedPort,
   };
 
   struct Order {
@@ -86,6 +87,7 @@ class Mastership {
 
   WatchedMaster watched_master() const { return shared_.watcher.state(); }
   Guid watched_guid() const { return shared_.watcher.guid(); }
+  bool watched_port_responds() const { return shared_.watcher.port_responds(); }
   Guid last_master() const { return shared_.last_master.guid(); }
   // STANDBY of an SM that has answered as master.
   bool has_other_master() const {

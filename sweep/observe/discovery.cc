@@ -18,6 +18,7 @@ constexpr uint8_t kDetail = 2;
 
 // Of the SMInfo request to a master that has just not responded to polls (MasterWatcher).
 constexpr mad::Pace kAskAgain{std::chrono::milliseconds(50), 7};
+constexpr mad::Pace kAskAtLength{std::chrono::milliseconds(150), 7};
 
 }  // namespace
 
@@ -384,7 +385,8 @@ void Discovery::AskSmInfo(PortRef port) {
   mad::SmpRequest request = ground_.devices.Get(port, wire::AttributeId::kSmInfo, 0);
   const Guid unresponsive = ground_.options.sm.unresponsive_master;
   const fabric::Node& node = *ground_.builder.node(port.node);
-  if (unresponsive && node.port(port.port).guid == unresponsive) request.pace = kAskAgain;
+  if (unresponsive && node.port(port.port).guid == unresponsive)
+    request.pace = ground_.options.sm.doubts_polls ? kAskAtLength : kAskAgain;
   Submit(std::move(request), Ask::kSmInfo, port, kDetail);
 }
 

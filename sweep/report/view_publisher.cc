@@ -20,6 +20,7 @@ SmStatus StatusOf(const ViewInput& input) {
                   mastership.IsMaster() && input.guard.is_held(),
                   mastership.watched_master(),
                   mastership.watched_guid(),
+                  mastership.watched_port_responds(),
                   mastership.last_master(),
                   mastership.has_other_master(),
                   input.has_own_link};

@@ -29,7 +29,6 @@ class SayingStore final : public store::etcd::SharedStore {
   bool has_owner_kept_epoch() const override { return kept; }
   void SetStatement(store::etcd::NodeStatement) override {}
   std::vector<store::etcd::Node> nodes() const override { return all_nodes; }
-  std::chrono::nanoseconds answered() const override { return {}; }
   const std::string& instance() const override { return own; }
   absl::Status Confirm() override { return absl::OkStatus(); }
   uint64_t histories_taken() const override { return 0; }

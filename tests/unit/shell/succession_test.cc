@@ -81,6 +81,10 @@ TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {
   EXPECT_EQ(next.contends, Contends::kWithUnresponsiveOwner);
   EXPECT_TRUE(next.continues);
   EXPECT_EQ(next.unresponsive_master, Guid(0x17));
+  EXPECT_TRUE(next.doubts_polls) << "a link may be cut on their path";
+  view_.sm.watched_port_responds = true;
+  EXPECT_EQ(Why(watch), "the master does not respond");
+  EXPECT_FALSE(next.doubts_polls);
   EXPECT_FALSE(next.MayTrust(store_)) << "the owner of the epoch may have changed tables";
   store_.contending = true;
   EXPECT_TRUE(next.MayTrust(store_)) << "the owner has its epoch still";

@@ -13,18 +13,9 @@ class WriteFenceTest : public ::testing::Test {
  protected:
   WriteFence::Time now_ = seconds(100);
   int64_t epoch_ = 7;
-  bool confirms_ = true, answers_ = true;
-  WriteFence::Time answered_ = now_;
-  WriteFence::Time takes_{};
-  int asked_ = 0;
-  absl::Status Confirm() {
-    ++asked_;
-    now_ += takes_;
-    if (!answers_) return absl::UnavailableError("etcd is away");
-    return confirms_ ? absl::OkStatus() : absl::AbortedError("another fabricd has it");
-  }
-  WriteFence fence_{{[this] { return now_; }, [this] { return epoch_; },
-                     [this] { return Confirm(); }, [this] { return answered_; }}};
+  bool confirms_ = true;
+  WriteFence fence_{
+      {[this] { return now_; }, [this] { return epoch_; }, [this] { return confirms_; }}};
 };
 
 TEST_F(WriteFenceTest, IsOpenWhileTheEpochIsHeldHoweverLongATurnTakes) {
@@ -65,9 +56,8 @@ TEST_F(WriteFenceTest, TheTimeOfAConfirmationIsNoStop) {
   WriteFence slow({[this] { return now_; }, [this] { return epoch_; },
                    [this] {
                      now_ += seconds(1);
-                     return absl::OkStatus();
-                   },
-                   [this] { return answered_; }});
+                     return true;
+                   }});
   slow.BeginTurn();
   now_ += seconds(3);
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow.MayWrite());
@@ -111,66 +101,6 @@ TEST_F(WriteFenceTest, AnEpochThatWasTakenAgainIsNotTheSame) {
   epoch_ = 9;
   EXPECT_FALSE(fence_.MayWrite());
   EXPECT_EQ(fence_.BeginTurn(), seconds(20));
-}
-
-// A link was cut on the path of a standby's polls, so that a shorter stop was enough for it.
-TEST_F(WriteFenceTest, AfterAShortStopASetIsRefusedWhereTheStoreSaysThatTheEpochIsLost) {
-  fence_.BeginTurn();
-  now_ += WriteFence::kShortPause;
-  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
-  EXPECT_TRUE(fence_.MayWrite());
-  EXPECT_EQ(asked_, 0);
-  now_ += milliseconds(400);
-  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
-  EXPECT_TRUE(fence_.MayWrite());
-  EXPECT_EQ(asked_, 1);
-  now_ += milliseconds(200);
-  fence_.BeginTurn();
-  confirms_ = false;
-  EXPECT_FALSE(fence_.MayWrite()) << "the contender's discovery has ended";
-  EXPECT_EQ(fence_.BeginTurn(), milliseconds(400));
-}
-
-TEST_F(WriteFenceTest, AfterAShortStopAStoreThatDidNotAnswerBeforeIsNotAsked) {
-  now_ += WriteFence::kAnswers + milliseconds(1);
-  fence_.BeginTurn();
-  now_ += milliseconds(400);
-  fence_.BeginTurn();
-  EXPECT_TRUE(fence_.MayWrite());
-  EXPECT_EQ(asked_, 0);
-  epoch_ = 0;
-  EXPECT_TRUE(fence_.MayWrite()) << "the lease is over: nobody need have taken the epoch";
-  EXPECT_EQ(fence_.BeginTurn(), std::nullopt);
-}
-
-TEST_F(WriteFenceTest, AfterAShortStopAStoreThatDoesNotAnswerIsAskedOnce) {
-  fence_.BeginTurn();
-  now_ += milliseconds(400);
-  fence_.BeginTurn();
-  answers_ = false;
-  takes_ = seconds(1);
-  EXPECT_TRUE(fence_.MayWrite());
-  EXPECT_TRUE(fence_.MayWrite());
-  EXPECT_EQ(asked_, 1);
-}
-
-// Meanwhile this SM has answered nobody.
-TEST_F(WriteFenceTest, AQuestionThatTakesLongIsAStop) {
-  fence_.BeginTurn();
-  now_ += milliseconds(400);
-  fence_.BeginTurn();
-  answers_ = false;
-  takes_ = seconds(3);
-  EXPECT_FALSE(fence_.MayWrite());
-  EXPECT_EQ(fence_.BeginTurn(), seconds(3));
-}
-
-TEST_F(WriteFenceTest, AShortStopWithinATurnIsNoticedByTheNextSet) {
-  fence_.BeginTurn();
-  now_ += milliseconds(400);
-  confirms_ = false;
-  EXPECT_FALSE(fence_.MayWrite());
-  EXPECT_EQ(fence_.BeginTurn(), milliseconds(400));
 }
 
 TEST_F(WriteFenceTest, StaysOpenWithoutEtcdWhileTurnsFollowEachOther) {

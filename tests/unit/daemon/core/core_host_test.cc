@@ -114,8 +114,8 @@ TEST_F(CoreHostTest, RecordsTheStepsOfTheCore) {
 TEST_F(CoreHostTest, SaysSoAfterItWasStopped) {
   shell::WriteFence::Time now = std::chrono::hours(1);
   int64_t epoch = 3;
-  fence_ = shell::WriteFence::Witnesses{[&] { return now; }, [&] { return epoch; },
-                                        [] { return absl::OkStatus(); }, [&] { return now; }};
+  fence_ =
+      shell::WriteFence::Witnesses{[&] { return now; }, [&] { return epoch; }, [] { return true; }};
   Make();
   bool was_up = false;
   RunUntil([&] {
@@ -157,9 +157,7 @@ mad::OutgoingMad SmpOf(wire::Method method) {
 
 TEST(TransportNetwork, AClosedFenceStopsSetsOfSmpsAlone) {
   shell::WriteFence::Time now = std::chrono::hours(1);
-  shell::WriteFence fence{{[&] { return now; }, [] { return 0; },
-                           [] { return absl::UnavailableError("etcd is away"); },
-                           [&] { return now; }}};
+  shell::WriteFence fence{{[&] { return now; }, [] { return 0; }, [] { return false; }}};
   Counter transport;
   TransportNetwork network(transport, &fence);
   fence.BeginTurn();

@@ -18,7 +18,7 @@ class MasterWatcherTest : public testing::Test {
   DeviceTable devices_{options_};
   mad::TransactionEngine engine_{{}};
   LastMaster last_master_{options_, devices_, engine_, {}};
-  MasterWatcher watcher_{devices_, engine_, last_master_, {}};
+  MasterWatcher watcher_{devices_, engine_, last_master_, {{}, {}}};
   Instant now_ = Instant() + std::chrono::seconds(1);
 };
 
@@ -55,6 +55,66 @@ TEST_F(MasterWatcherTest, NoSmIsAbsentAtTheSecondSweepInARow) {
   EXPECT_FALSE(watcher_.OnFound({SomeSm(1, SmState::kNotActive)}, now_));
   EXPECT_TRUE(watcher_.OnFound({}, now_));
   EXPECT_EQ(watcher_.state(), WatchedMaster::kNone);
+}
+
+// ---- whether its port responds
+
+class WatchedPortTest : public MasterWatcherTest {
+ protected:
+  WatchedPortTest() {
+    devices_.SetPath(NodeIndex(3), {1, 4});
+    (void)watcher_.OnFound({SomeSm(2, SmState::kMaster)}, now_);
+    Tick();  // The poll.
+  }
+  void Tick() { watcher_.OnTimer(now_ += std::chrono::milliseconds(250)); }
+  size_t Requests() const { return engine_.queued() + engine_.in_flight(); }
+  void Lose() { (void)watcher_.OnCompletion({}, now_); }
+  void Port(bool responds) {
+    mad::Completion completion;
+    if (responds) completion.outcome = mad::Completion::Outcome::kResponse;
+    watcher_.OnPort(completion);
+  }
+};
+
+TEST_F(WatchedPortTest, IsReadOnceAPollHasHadNoResponseForHalfASecond) {
+  EXPECT_EQ(Requests(), 1u);
+  Tick();
+  EXPECT_EQ(Requests(), 1u);
+  Tick();
+  EXPECT_EQ(Requests(), 2u);
+  Tick();
+  EXPECT_EQ(Requests(), 2u) << "the first read is out";
+  Port(true);
+  Tick();
+  EXPECT_EQ(Requests(), 2u) << "it has responded";
+  Lose();
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+  EXPECT_TRUE(watcher_.port_responds());
+}
+
+TEST_F(WatchedPortTest, IsReadAgainUntilItResponds) {
+  Tick();
+  Tick();
+  Port(false);
+  Tick();
+  EXPECT_EQ(Requests(), 3u);
+  Lose();
+  EXPECT_EQ(watcher_.state(), WatchedMaster::kUnresponsive);
+  EXPECT_FALSE(watcher_.port_responds());
+}
+
+TEST_F(WatchedPortTest, AReadOfAnEarlierPollSaysNothing) {
+  Tick();
+  Tick();
+  mad::Completion completion;
+  wire::SmInfo info;
+  info.state = SmState::kMaster;
+  completion.outcome = mad::Completion::Outcome::kResponse;
+  info.Encode(completion.response.data);
+  (void)watcher_.OnCompletion(completion, now_);
+  Tick();
+  Port(true);
+  EXPECT_FALSE(watcher_.port_responds());
 }
 
 // ---- a master that does not share the state: it may be busy
