@@ -138,13 +138,9 @@ TEST_F(AdaptiveLeftOn, AnObserverReportsTheSwitches) {
 // adaptive routing is off.
 TEST_F(AdaptiveLeftOn, ASwitchWhoseTableWasOnlyComputedIsAsked) {
   const auto takes_over = [this](bool has_read) {
-    auto vouched = std::make_shared<sweep::SwitchTables>();
-    const auto& view = *harness_.manager(0).view;
-    view.snapshot->ForEachNode([&](const fabric::Node& node) {
-      if (!node.IsSwitch()) return;
-      vouched->rows.emplace(node.guid(), *view.plan->rows[node.index.value()]);
-      if (!has_read) vouched->computed.push_back(node.guid());
-    });
+    const auto vouched = TablesOf(*harness_.manager(0).view);
+    for (const auto& [guid, row] : vouched->rows)
+      if (!has_read) vouched->computed.push_back(guid);
     std::sort(vouched->computed.begin(), vouched->computed.end());
     sweep::CoreOptions options;
     options.sm.shares_state = true;

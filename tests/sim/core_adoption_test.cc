@@ -119,11 +119,7 @@ TEST_F(CoreAdoption, ANodeWithTheSameStateWritesNoTable) {
 
 TEST_F(CoreAdoption, TablesThatThePredecessorVouchesForAreNotReadEither) {
   LiveThroughFaults();
-  auto vouched = std::make_shared<sweep::SwitchTables>();
-  const auto& view = *manager(first_).view;
-  view.snapshot->ForEachNode([&](const fabric::Node& node) {
-    if (node.IsSwitch()) vouched->rows.emplace(node.guid(), *view.plan->rows[node.index.value()]);
-  });
+  const auto vouched = TablesOf(*manager(first_).view);
   harness_.Kill(first_);
   const size_t second = Add(hosts_[7]);
   GiveStateAndClaim(first_, second);

@@ -14,6 +14,17 @@ using wire::SmState;
 
 class MasterWatcherTest : public testing::Test {
  protected:
+  // Of a poll. nullopt: it had no response.
+  static mad::Completion CompletionOf(std::optional<SmState> answer) {
+    mad::Completion completion;
+    if (!answer) return completion;
+    wire::SmInfo info;
+    info.state = *answer;
+    completion.outcome = mad::Completion::Outcome::kResponse;
+    info.Encode(completion.response.data);
+    return completion;
+  }
+
   SmOptions options_;
   DeviceTable devices_{options_};
   mad::TransactionEngine engine_{{}};
@@ -106,12 +117,7 @@ TEST_F(WatchedPortTest, IsReadAgainUntilItResponds) {
 TEST_F(WatchedPortTest, AReadOfAnEarlierPollSaysNothing) {
   Tick();
   Tick();
-  mad::Completion completion;
-  wire::SmInfo info;
-  info.state = SmState::kMaster;
-  completion.outcome = mad::Completion::Outcome::kResponse;
-  info.Encode(completion.response.data);
-  (void)watcher_.OnCompletion(completion, now_);
+  (void)watcher_.OnCompletion(CompletionOf(SmState::kMaster), now_);
   Tick();
   Port(true);
   EXPECT_FALSE(watcher_.port_responds());
@@ -135,14 +141,7 @@ class ForeignMasterWatcherTest : public MasterWatcherTest {
   }
   void Ask() { watcher_.OnTimer(now_ += std::chrono::milliseconds(250)); }
   bool Complete(std::optional<SmState> answer, Duration later = {}) {
-    mad::Completion completion;
-    if (answer) {
-      wire::SmInfo info;
-      info.state = *answer;
-      completion.outcome = mad::Completion::Outcome::kResponse;
-      info.Encode(completion.response.data);
-    }
-    const auto heard = watcher_.OnCompletion(completion, now_ += later);
+    const auto heard = watcher_.OnCompletion(CompletionOf(answer), now_ += later);
     if (heard.from) last_master_.OnAnswer(heard.from, heard.state, now_);
     return heard.is_new;
   }
