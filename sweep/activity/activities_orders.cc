@@ -114,7 +114,7 @@ void Activities::FinishReading(Instant now) {
       guard_.MakeReport(programming_.desired_to_show(), ground_.devices.applied(),
                         programming_.lids(), *programming_.multicast().groups());
   programming_.EndReading();
-  if (mastership_.OnlyReads() && options_.sm.shares_state)
+  if (options_.sm.FollowsOwner())
     view_.ShowReadTables(ground_.devices.applied().ReadLfts(*observed_.snapshot()),
                          mastership_.last_master());
   observed_.Rebuild();

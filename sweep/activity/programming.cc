@@ -170,8 +170,7 @@ void Programming::OnPlan(PlanReady ready, Instant now) {
   planner_.OnPlan(std::move(ready), *observed_.snapshot(), ground_.problems, now);
   const Planner::SharedPlan plan = planner_.plan();
   if (reads_only()) {
-    const SmOptions& sm = ground_.options.sm;
-    if (plan && sm.shares_state && !MayManage(sm.mode))
+    if (plan && ground_.options.sm.FollowsOwner())
       view_.ShowComputedTables(*plan, *observed_.snapshot());
     return programmer_->SetPlan(plan);
   }

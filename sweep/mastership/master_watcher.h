@@ -31,8 +31,8 @@ namespace fabricd::sweep {
 class MasterWatcher {
  public:
   struct Contexts {
-    mad::RequestContext poll,
-        port;  // Of requests whose completions go to OnCompletion(), OnPort().
+    mad::RequestContext poll;  // Its completions go to OnCompletion().
+    mad::RequestContext port;  // Its completions go to OnPort().
   };
   // References must outlive this.
   MasterWatcher(const DeviceTable& devices, mad::TransactionEngine& engine,
