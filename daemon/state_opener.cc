@@ -107,12 +107,15 @@ absl::Status StateOpener::OpenRecords(const config::Config& config) {
   return absl::OkStatus();
 }
 
-bool StateOpener::Beat() {
+bool StateOpener::Beat(const sweep::FabricView& view, Instant now) {
   const absl::Status writable = store_->writable();
-  const auto changed = store_watch_.Look(writable);
-  if (changed && !(shared_ != nullptr && shared_->contends())) {
+  actions_.OnTurn(view, writable.ok(), now);
+  // A node that contends refuses writes for a moment only.
+  const bool contends = shared_ != nullptr && shared_->contends();
+  const auto changed = contends ? std::nullopt : store_watch_.Look(writable);
+  if (changed) {
     spdlog::log(writable.ok() ? spdlog::level::info : spdlog::level::err, "{}", changed->message);
-    events_->Append({*changed}, ProcessClock::Now());
+    events_->Append({*changed}, now);
   }
   const uint64_t taken = shared_ == nullptr ? 0 : shared_->histories_taken();
   if (taken != histories_taken_ && events_->CatchUp() && audit_->CatchUp())
@@ -150,6 +153,10 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);
+  auto actions = policy::LoadActions(*rows);
+  if (!actions.ok()) return actions.status();
+  state.core.actions = *std::move(actions);
+  actions_.Begin(state.core.actions);
   auto takeover = sweep::LoadTakeover(*rows);
   if (!takeover.ok()) return takeover.status();
   state.core.takeover = *std::move(takeover);

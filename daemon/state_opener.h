@@ -26,6 +26,7 @@
 #include "fabric/names.h"
 #include "policy/verdict/verdict_rows.h"
 #include "sa/state/sa_state.h"
+#include "shell/action_writer.h"
 #include "shell/core_inputs.h"
 #include "shell/recorded_tables.h"
 #include "store/etcd/etcd_store.h"
@@ -62,9 +63,10 @@ class StateOpener {
   absl::Status writable() const { return store_->writable(); }
   // Any thread. A store that several nodes share is written by the master.
   void SetMaster(bool is_master) { is_master_ = is_master; }
-  // The core's thread, often: logs when the store begins or ceases to refuse writes, and shows
-  // events of the node that is master. Returns whether it has just ceased to refuse them.
-  [[nodiscard]] bool Beat();
+  // Call after each turn of the core: stores what the master's rules did, logs when the store
+  // begins or ceases to refuse writes, and shows events of the node that is master. Returns whether
+  // it has just ceased to refuse them.
+  [[nodiscard]] bool Beat(const sweep::FabricView& view, Instant now);
   StoreThread& thread() { return *thread_; }
   // Runs a durable write on the store's thread. False: it is not run.
   [[nodiscard]] bool Post(std::function<void(store::Store&)> job) {
@@ -103,6 +105,7 @@ class StateOpener {
   std::unique_ptr<store::Store> store_;
   store::etcd::SharedStore* shared_ = nullptr;  // store_, or null.
   StoreWatch store_watch_;
+  shell::ActionWriter actions_{[this](auto job) { return Post(std::move(job)); }};
   uint64_t histories_taken_ = 0;             // SharedStore::histories_taken(), as shown.
   std::unique_ptr<store::History> history_;  // Of listings_.
   std::unique_ptr<EventLog> events_;

@@ -34,7 +34,11 @@ void Damping::Schedule(LinkId link, Entry& entry) {
   QueueOf(entry).insert({entry.deadline, link});
 }
 
-// The cap leaves no link suppressed for longer than max_suppress after its last flap.
+// It leaves no link suppressed for longer than max_suppress after its last flap.
+double Damping::Cap() const {
+  return options_.reuse * std::exp2(InHalfLives(options_.max_suppress, options_.half_life));
+}
+
 Damping::Verdict Damping::OnFlap(LinkId link, Instant now) {
   if (!options_.enabled) return Verdict::kCounted;
   auto found = links_.find(link);
@@ -45,9 +49,7 @@ Damping::Verdict Damping::OnFlap(LinkId link, Instant now) {
     Unschedule(link, found->second);
   }
   Entry& entry = found->second;
-  const double cap =
-      options_.reuse * std::exp2(InHalfLives(options_.max_suppress, options_.half_life));
-  entry.penalty = std::min(PenaltyAt(entry, now) + options_.penalty, cap);
+  entry.penalty = std::min(PenaltyAt(entry, now) + options_.penalty, Cap());
   entry.at = now;
   ++entry.flaps;
   Verdict verdict = Verdict::kCounted;
@@ -64,6 +66,21 @@ Damping::Verdict Damping::OnFlap(LinkId link, Instant now) {
   }
   Schedule(link, entry);
   return verdict;
+}
+
+// A clock that was set back must not make the suppression longer.
+bool Damping::Restore(Suppression before, Instant now) {
+  before.at = std::min(before.at, now);
+  before.penalty = std::min(before.penalty, Cap());
+  if (suppressed_ >= options_.max_suppressed || links_.contains(before.link) ||
+      !LastsUntil(before.penalty, before.at, now))
+    return false;
+  MakeRoom();
+  Entry& entry = links_[before.link];
+  entry = {before.penalty, before.at, before.flaps, /*suppressed=*/true, false, now};
+  ++suppressed_;
+  Schedule(before.link, entry);
+  return true;
 }
 
 void Damping::MakeRoom() {
@@ -134,6 +151,15 @@ std::vector<LinkId> Damping::Suppressed() const {
     if (links_.at(link).suppressed) links.push_back(link);
   std::sort(links.begin(), links.end());
   return links;
+}
+
+std::vector<Damping::Suppression> Damping::Suppressions() const {
+  std::vector<Suppression> list;
+  for (const LinkId link : Suppressed()) {
+    const Entry& entry = links_.at(link);
+    list.push_back({link, entry.penalty, entry.at, entry.flaps});
+  }
+  return list;
 }
 
 bool Damping::IsSuppressed(LinkId link) const {

@@ -59,6 +59,20 @@ class Damping {
 
   size_t suppressed_count() const { return suppressed_; }
   std::vector<LinkId> Suppressed() const;  // Sorted.
+  struct Suppression {
+    LinkId link;
+    double penalty = 0;  // At `at`, the last flap.
+    Instant at;
+    uint32_t flaps = 0;
+  };
+  std::vector<Suppression> Suppressions() const;  // Those of Suppressed().
+  // Whether a link with this penalty would still be suppressed.
+  bool LastsUntil(double penalty, Instant at, Instant now) const {
+    return options_.enabled && PenaltyAt({.penalty = penalty, .at = at}, now) > options_.reuse;
+  }
+  // Goes on with what an earlier start knew. False: the link has flapped since, or its penalty has
+  // decayed, or too many are suppressed.
+  bool Restore(Suppression before, Instant now);
   bool IsSuppressed(LinkId link) const;
   // By `a`, then `b`; penalties as of `now`. `needed` is left false.
   std::vector<DampedLink> List(Instant now) const;
@@ -75,6 +89,7 @@ class Damping {
   };
   using Queue = std::set<std::pair<Instant, LinkId>>;
 
+  double Cap() const;
   double PenaltyAt(const Entry& entry, Instant now) const;
   Instant TimeOf(const Entry& entry, double penalty) const;
   Queue& QueueOf(const Entry& entry) { return entry.IsBad() ? bad_ : good_; }

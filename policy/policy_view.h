@@ -10,6 +10,7 @@
 
 #include "common/time.h"
 #include "fabric/event.h"
+#include "policy/action_record.h"
 #include "policy/hold.h"
 
 namespace fabricd::policy {
@@ -73,6 +74,7 @@ struct PolicyView {
   std::vector<DampedLink> damped;     // By `a`.
   std::vector<Condition> conditions;  // By type, then node, then port.
   std::vector<GoneNode> gone;         // By GUID.
+  ActionRecord actions;               // To be stored.
 };
 
 }  // namespace fabricd::policy

@@ -129,6 +129,19 @@ void Visit(A& a, policy::StoredHolds& stored) {
   a(stored.holds, stored.highest_id);
 }
 
+template <typename A>
+void Visit(A& a, policy::ActionRecord::SuppressedLink& link) {
+  a(link.a, link.b, link.penalty, link.at, link.flaps);
+}
+template <typename A>
+void Visit(A& a, policy::ActionRecord::Release& release) {
+  a(release.port, release.at);
+}
+template <typename A>
+void Visit(A& a, policy::ActionRecord& record) {
+  a(record.suppressed, record.releases, record.breaker_tripped);
+}
+
 // ---- partitions, groups, aliases, LIDs
 
 template <typename A>

@@ -22,7 +22,7 @@ struct ZSTD_CCtx_s;
 namespace fabricd::recorder {
 
 // Grows with each change of the archived data or of its meaning.
-inline constexpr uint32_t kSchema = 10;
+inline constexpr uint32_t kSchema = 11;
 inline constexpr size_t kMaxChunkBytes = size_t{16} << 20;    // As stored.
 inline constexpr size_t kMaxMessageBytes = size_t{64} << 20;  // Uncompressed.
 

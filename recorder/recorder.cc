@@ -100,6 +100,7 @@ void VisitState(A& a, CoreInputs& inputs) {
   VisitShared(a, inputs.groups);
   VisitShared(a, inputs.aliases);
   VisitShared(a, inputs.vouched);
+  a(inputs.actions);
 }
 
 template <size_t... I>

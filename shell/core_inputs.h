@@ -19,10 +19,11 @@ struct CoreInputs {
   std::shared_ptr<const fabric::AliasGuids> aliases;  // Null: none.
   sweep::TakeoverRecord takeover = {};
   std::shared_ptr<const sweep::SwitchTables> vouched = nullptr;  // Null: none.
+  policy::ActionRecord actions = {};
 
   std::unique_ptr<sweep::Core> MakeCore() const {
     return std::make_unique<sweep::Core>(options, local, lids, holds, groups, partitions, aliases,
-                                         takeover, vouched);
+                                         takeover, vouched, actions);
   }
 };
 

@@ -41,6 +41,13 @@ struct Succession {
   // The port of the master as last seen, where it was another node or SM; 0: it is not known.
   Guid last_master = Guid();
 
+  // Where that start failed: the next one begins as one of a new process, since the others may have
+  // acted meanwhile. Only that it was stopped stays true.
+  Succession AfterFailure() const {
+    Succession next;
+    next.stopped_for = stopped_for;
+    return next;
+  }
   void AddTo(store::etcd::EtcdStoreOptions& options) const;
   // Whether the predecessor's record of tables (table_record.h) says what of `tables` is true.
   bool MayTrust(const store::etcd::SharedStore& shared) const {

@@ -16,7 +16,8 @@ namespace fabricd::sweep {
 Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
            policy::StoredHolds holds, std::shared_ptr<const fabric::MulticastGroups> groups,
            policy::PartitionState partitions, std::shared_ptr<const fabric::AliasGuids> aliases,
-           TakeoverRecord takeover, std::shared_ptr<const SwitchTables> vouched)
+           TakeoverRecord takeover, std::shared_ptr<const SwitchTables> vouched,
+           policy::ActionRecord actions)
     : options_(std::move(options)),
       engine_(IsBroken(Breakage::kWindowsTooWide) ? Widened(options_.smp) : options_.smp),
       observed_(std::move(local)),
@@ -27,7 +28,8 @@ Core::Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecor
       remediation_(
           {observed_.snapshot(), lids_.table(), planner_.routes(), observed_.local(), options_},
           effects_, questions_,
-          IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds)),
+          IsBroken(Breakage::kHoldsForgotten) ? policy::StoredHolds() : std::move(holds),
+          std::move(actions)),
       partitions_(options_, effects_, questions_,
                   IsBroken(Breakage::kPartitionsForgotten) ? policy::PartitionState()
                                                            : std::move(partitions)),

@@ -28,13 +28,14 @@ namespace fabricd::sweep {
 class Core {
  public:
   // `records`, `holds` and `partitions` were made durable earlier. `groups` and `aliases` are those
-  // known from before; null: none. `takeover`: what is known of earlier mastership.
+  // known from before; null: none. `takeover`: what is known of earlier mastership. `actions`: what
+  // rules did.
   Core(CoreOptions options, mad::LocalPort local, const std::vector<LidRecord>& records,
        policy::StoredHolds holds = {},
        std::shared_ptr<const fabric::MulticastGroups> groups = nullptr,
        policy::PartitionState partitions = {},
        std::shared_ptr<const fabric::AliasGuids> aliases = nullptr, TakeoverRecord takeover = {},
-       std::shared_ptr<const SwitchTables> vouched = nullptr);
+       std::shared_ptr<const SwitchTables> vouched = nullptr, policy::ActionRecord actions = {});
   ~Core();
 
   void Step(Event event, Instant now);

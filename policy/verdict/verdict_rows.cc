@@ -12,6 +12,7 @@
 
 #include "common/number_text.h"
 #include "common/status.h"
+#include "policy/held_port_text.h"
 
 namespace fabricd::policy {
 namespace {
@@ -58,25 +59,13 @@ std::optional<std::string> Unescaped(std::string_view text) {
   return plain;
 }
 
-std::string PortText(HeldPort port) {
-  return fmt::format("{:#018x}/{}", port.node.value(), port.port.value());
-}
-
-std::optional<HeldPort> PortOf(std::string_view text) {
-  const auto [guid, number] = Cut(text, '/');
-  const auto node = ParseHex<uint64_t>(guid);
-  const auto port = ParseNumber<uint8_t>(number);
-  if (!node || !port) return std::nullopt;
-  return HeldPort{Guid(*node), PortNum(*port)};
-}
-
 std::string LinkText(const LinkKey& link) {
-  return fmt::format("{} {}", PortText(link.a), PortText(link.b));
+  return fmt::format("{} {}", HeldPortText(link.a), HeldPortText(link.b));
 }
 
 std::optional<LinkKey> LinkOf(std::string_view text) {
   const auto [first, second] = Cut(text, ' ');
-  const auto a = PortOf(first), b = PortOf(second);
+  const auto a = ParseHeldPort(first), b = ParseHeldPort(second);
   if (!a || !b) return std::nullopt;
   return LinkKey(*a, *b);
 }
@@ -124,7 +113,7 @@ class Fields {
   void ReadPort(std::string_view name, HeldPort& into) {
     const auto found = values_.find(name);
     if (found == values_.end()) return;
-    if (const auto port = PortOf(found->second))
+    if (const auto port = ParseHeldPort(found->second))
       into = *port;
     else
       is_faulty_ = true;
@@ -164,7 +153,7 @@ std::string Encode(const StoredStanding& standing) {
       "seen={} "
       "below_half_since={} clean_since={} recovered={} unknown_until={} release0={} release1={}{}",
       static_cast<int>(standing.stage), static_cast<int>(standing.verdict),
-      static_cast<int>(standing.culprit), PortText(standing.culprit_end), standing.raised,
+      static_cast<int>(standing.culprit), HeldPortText(standing.culprit_end), standing.raised,
       standing.detection_ms, standing.clean_time_ms, standing.since, standing.seen,
       standing.below_half_since, standing.clean_since, standing.recovered, standing.unknown_until,
       standing.releases[0], standing.releases[1], downs);
@@ -265,7 +254,7 @@ bool LoadRow(const RowKey& key, const std::string& row, StoredVerdicts& into) {
     return Decode(fields, into.responses.breaker) && !fields.is_faulty();
   }
   if (key.table == kFamilies) {
-    const auto port = PortOf(Cut(key.key, ' ').first);
+    const auto port = ParseHeldPort(Cut(key.key, ' ').first);
     if (!port) return false;
     into.crossings.push_back({.port = *port});
     Decode(fields, into.crossings.back());
@@ -297,7 +286,8 @@ StoredRows VerdictRows(const StoredVerdicts& verdicts) {
   for (const StoredResponse& each : verdicts.responses.links)
     rows[{kResponses, LinkText(each.link)}] = Encode(each);
   for (const StoredCrossing& each : verdicts.crossings)
-    rows[{kFamilies, fmt::format("{} {}", PortText(each.port), RowName(each.row))}] = Encode(each);
+    rows[{kFamilies, fmt::format("{} {}", HeldPortText(each.port), RowName(each.row))}] =
+        Encode(each);
   if (verdicts.responses.breaker != StoredBreaker())
     rows[{kBreaker, "state"}] = Encode(verdicts.responses.breaker);
   return rows;

@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "common/status.h"
+#include "shell/action_writer.h"
 #include "shell/effect_runner.h"
 #include "shell/stop_notice.h"
 #include "shell/store_records.h"
@@ -51,7 +52,7 @@ class ManagementNode::Life final : public shell::Network,
         succession_(std::move(succession)),
         fence_(shell::WriteFence::WitnessesOf(*shared_, node_.Clock())),
         records_(writes_, [this] { return world_.now().time_since_epoch() / seconds(1); }),
-        tables_([this](auto write) {
+        records_of_master_([this](auto write) {
           return Post(shell::Queue::kStore, [this, write] { write(writes_); });
         }) {}
 
@@ -93,7 +94,7 @@ class ManagementNode::Life final : public shell::Network,
                    Instant) override {
     if (!view || core_thread_->is_killed()) return;
     node_.view_ = std::move(view);
-    tables_.OnView(node_.view_, shared_->epoch() != 0);
+    records_of_master_.tables.OnView(node_.view_, shared_->epoch() != 0);
     if (node_.on_view) node_.on_view(*node_.view_);
   }
   void OnFinished(sweep::FinishedCommand finished) override {
@@ -117,7 +118,11 @@ class ManagementNode::Life final : public shell::Network,
   std::optional<shell::WriteFence::Time> pause_;
   bool steps_down_ = false, took_writes_ = true;
   shell::StoreRecords records_;
-  shell::TableRecord tables_;
+  struct RecordsOfMaster {
+    explicit RecordsOfMaster(const shell::TableRecord::Post& post) : tables(post), actions(post) {}
+    shell::TableRecord tables;
+    shell::ActionWriter actions;
+  } records_of_master_;
   shell::StopNotices stops_;
   std::unique_ptr<sweep::Core> core_;
   std::optional<shell::EffectRunner> runner_;
@@ -153,6 +158,8 @@ void ManagementNode::Life::MakeCore() {
     inputs.vouched = shell::Vouched(succession.tables, recorded, succession.last_master);
   inputs.partitions = *policy::LoadPartitions(rows);
   inputs.takeover = *sweep::LoadTakeover(rows);
+  inputs.actions = *policy::LoadActions(rows);
+  records_of_master_.actions.Begin(inputs.actions);
   core_ = inputs.MakeCore();
   runner_.emplace(*core_, shell::Ports{*this, *this, records_, *this});
 }
@@ -189,14 +196,16 @@ void ManagementNode::Life::Manage() {
     const bool takes_writes = shared_->writable().ok();
     if (takes_writes && !took_writes_) Push(sweep::StoreTakesWrites());
     took_writes_ = takes_writes;
-    tables_.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window, world_.now());
+    records_of_master_.tables.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window,
+                                     world_.now());
+    records_of_master_.actions.OnTurn(*node_.view_, takes_writes, world_.now());
     if (node_.view_->sm.Manages() && stops_.HasNew(*shared_, world_.now()))
       Push(sweep::SweepCommand{0, /*heavy=*/true});
     Turn();
   }
   *is_over_ = true;
   if (core_thread_->is_killed()) return;
-  tables_.OnEnd(shared_->epoch() != 0);
+  records_of_master_.tables.OnEnd(shared_->epoch() != 0);
   EndStore();
   if (core_thread_->is_killed()) return;
   node_.LeavePort();
@@ -342,8 +351,8 @@ void ManagementNode::Live() {
     const uint64_t process = ++world_.store.processes;
     std::unique_ptr<SharedStore> store = Open(succession, process);
     if (store == nullptr) {
-      thread.Sleep(seconds(1));  // systemd starts it again.
-      succession = {};
+      thread.Sleep(seconds(1));  // As fabricd: it tries on.
+      succession = succession.AfterFailure();
       continue;
     }
     life_ = std::make_shared<Life>(*this, std::move(store), process, std::move(succession));

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/status.h"
 #include "mad/read_only_transport.h"
+#include "shell/action_writer.h"
 #include "shell/store_records.h"
 
 namespace fabricd::sim {
@@ -18,8 +19,9 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
                std::function<void(Part)> entering)
       : manager_(manager), fabric_(fabric), now_(now), entering_(std::move(entering)) {}
 
-  void Attach(shell::Tap* tap) {
+  void Attach(shell::Tap* tap, policy::ActionRecord actions) {
     fabric_.Attach(manager_.host);
+    actions_.Begin(std::move(actions));
     runner_.emplace(*manager_.core, shell::Ports{*this, *this, records_, *this}, tap);
     is_dying_ = false;
   }
@@ -44,6 +46,7 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
   bool CarryOut() {
     runner_->CarryOut(now_);
     Enter(Part::kCore);
+    if (!is_dying_) actions_.OnTurn(*manager_.view, /*takes_writes=*/true, now_);
     return !is_dying_;
   }
   bool FinishDue() {
@@ -107,6 +110,9 @@ class ManagerShell final : public shell::Network, public shell::Executor, public
   const Instant& now_;
   const std::function<void(Part)> entering_;
   shell::StoreRecords records_{manager_.store, [] { return int64_t{0}; }};
+  shell::ActionWriter actions_{[this](auto write) {
+    return Post(shell::Queue::kStore, [this, write] { write(manager_.store); });
+  }};
   std::optional<shell::EffectRunner> runner_;
   bool is_dying_ = false;
   Part part_ = Part::kCore;
@@ -126,11 +132,12 @@ void Manager::Start() {
                                  *policy::LoadPartitions(*store.LoadRows()),
                                  aliases,
                                  *sweep::LoadTakeover(*store.LoadRows()),
-                                 vouched};
+                                 vouched,
+                                 *policy::LoadActions(*store.LoadRows())};
   core = inputs.MakeCore();
   tap_ = make_tap ? make_tap() : nullptr;
   if (tap_) tap_->OnStart(inputs);
-  shell_->Attach(tap_.get());
+  shell_->Attach(tap_.get(), inputs.actions);
   shell_->Step(sweep::StartEvent{});
   CarryOut();
 }

@@ -29,6 +29,9 @@ class GoneNodes {
 
   // Of a node of `now`, or of one that has gone. 0: never seen.
   Guid GuidOf(NodeIndex node, const fabric::FabricSnapshot& now) const;
+  policy::HeldPort HeldPortOf(PortRef port, const fabric::FabricSnapshot& now) const {
+    return {GuidOf(port.node, now), port.port};
+  }
   // "leaf1/17"; port 0: "leaf1".
   std::string NameOf(PortRef port, const fabric::FabricSnapshot& now) const;
 

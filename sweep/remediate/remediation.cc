@@ -51,17 +51,19 @@ std::string Seconds(Duration duration) {
 }  // namespace
 
 Remediation::Remediation(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
-                         policy::StoredHolds holds)
+                         policy::StoredHolds holds, policy::ActionRecord actions)
     : fabric_(fabric),
       effects_(effects),
       keeper_(fabric, effects, questions, std::move(holds)),
       damping_(fabric.options.policy.damping),
       conditions_(fabric.options.policy.conditions),
       verdicts_(fabric, gone_, keeper_, effects),
-      last_(fabric.snapshot) {}
+      last_(fabric.snapshot),
+      before_(std::move(actions)) {}
 
 void Remediation::Begin(policy::WallMs epoch, Instant now) {
   keeper_.Begin(epoch, now);
+  verdicts_.Restore(before_, keeper_.Wall(now), now);
   Advance(now);
 }
 void Remediation::On(const WallClockSet& set, Instant now) {
@@ -185,6 +187,7 @@ void Remediation::OnSnapshot(Instant now) {
   if (before == last_) return;
   const auto changes = gone_.Note(*before, *last_, now);
   verdicts_.Begin(now);
+  RestoreDamping(now);
   if (before->node_count() > 0) TellOfNodes(changes, now);
   // The first discovery is not a change.
   if (before->node_count() > 0)
@@ -270,15 +273,47 @@ void Remediation::OnLinkDown(LinkId link, Instant now) {
   if (suppressed)
     TellOfLink("LinkSuppressed", Severity::kWarning, link,
                "the link flaps: routes lead round it until it has been quiet", now);
+  RaiseFlapping(link, suppressed ? "the link flaps" : "the link flaps, and so do too many others",
+                now);
+  if (suppressed) MakeIntentAnew(fmt::format("damping of {}", NameOf(link)), false, now);
+}
+
+void Remediation::RaiseFlapping(LinkId link, std::string message, Instant now) {
   Verdicts::Fault fault;
   fault.type = "LinkFlapping";
   fault.port = link.a;
   fault.other = link.b;
   fault.mode = fabric_.options.policy.conditions.link_flapping;
-  fault.message = suppressed ? "the link flaps" : "the link flaps, and so do too many others";
+  fault.message = std::move(message);
   fault.since = now;
   verdicts_.Raise(std::move(fault), now);
-  if (suppressed) MakeIntentAnew(fmt::format("damping of {}", NameOf(link)), false, now);
+}
+
+// Links whose ends are not found yet wait for them. Routes go on leading round the others.
+void Remediation::RestoreDamping(Instant now) {
+  if (fabric_.snapshot->node_count() == 0) return;
+  std::erase_if(before_.suppressed, [&](const policy::ActionRecord::SuppressedLink& link) {
+    const Instant at = now - std::chrono::milliseconds(keeper_.Wall(now) - link.at);
+    const PortRef a = policy::PortRefOf(link.a, *fabric_.snapshot);
+    const PortRef b = policy::PortRefOf(link.b, *fabric_.snapshot);
+    if (a.IsNone() || b.IsNone()) return !damping_.LastsUntil(link.penalty, at, now);
+    const LinkId id(a, b);
+    if (damping_.Restore({id, link.penalty, at, link.flaps}, now))
+      RaiseFlapping(id, "the link flapped before this manager started", now);
+    return true;
+  });
+}
+
+policy::ActionRecord Remediation::Actions() const {
+  policy::ActionRecord record;
+  record.suppressed = before_.suppressed;
+  const fabric::FabricSnapshot& snapshot = *fabric_.snapshot;
+  for (const Damping::Suppression& each : damping_.Suppressions())
+    record.suppressed.push_back({gone_.HeldPortOf(each.link.a, snapshot),
+                                 gone_.HeldPortOf(each.link.b, snapshot), each.penalty,
+                                 keeper_.Wall(each.at), each.flaps});
+  verdicts_.AddTo(record);
+  return record;
 }
 
 // A link that flapped but was over the limit was never suppressed, so it just ends.
@@ -411,6 +446,7 @@ std::shared_ptr<const policy::PolicyView> Remediation::View(Instant now) {
   }
   view->conditions = verdicts_.List();
   view->gone = gone_.List();
+  view->actions = Actions();
   return view_ = std::move(view);
 }
 

@@ -25,9 +25,9 @@ namespace fabricd::sweep {
 class Remediation {
  public:
   // `fabric`, `effects` and `questions` must outlive this. Events and outcomes are appended to
-  // `effects`.
+  // `effects`. `holds` and `actions` are those of an earlier run.
   Remediation(KnownFabric fabric, Effects& effects, OpenQuestions& questions,
-              policy::StoredHolds holds);
+              policy::StoredHolds holds, policy::ActionRecord actions = {});
 
   // `epoch`: wall-clock time at Instant zero.
   void Begin(policy::WallMs epoch, Instant now);
@@ -80,6 +80,9 @@ class Remediation {
   bool IsHeld(PortRef port) const;
   void TellOfNodes(const std::vector<GoneNodes::Change>& changes, Instant now);
   void OnLinkDown(policy::LinkId link, Instant now);
+  void RestoreDamping(Instant now);
+  void RaiseFlapping(policy::LinkId link, std::string message, Instant now);
+  policy::ActionRecord Actions() const;
   void OnReleased(policy::LinkId link, std::string why, Instant now);
   void Count(policy::Rule rule, PortRef port, uint64_t count, std::string_view what, Instant now);
   void TellOfLink(const char* type, fabric::Severity severity, policy::LinkId link,
@@ -105,6 +108,7 @@ class Remediation {
   // once.
   absl::flat_hash_map<NodeIndex, Instant> timed_out_;
   bool changed_ = true;
+  policy::ActionRecord before_;  // Of an earlier run: what was not restored yet.
   std::shared_ptr<const policy::PolicyView> view_;
 };
 

@@ -83,11 +83,29 @@ HoldKind Verdicts::RecommendedFor(const Fault& fault) const {
   return between_switches ? HoldKind::kDrain : HoldKind::kCordon;
 }
 
+void Verdicts::Restore(const policy::ActionRecord& before, policy::WallMs wall, Instant now) {
+  tripped_ = before.breaker_tripped;
+  for (const policy::ActionRecord::Release& release : before.releases) {
+    const Duration ago = std::chrono::milliseconds(wall - release.at);
+    releases_.push_back({now - std::clamp(ago, Duration::zero(), kWeek), release.port});
+  }
+}
+
+void Verdicts::AddTo(policy::ActionRecord& record) const {
+  record.breaker_tripped = tripped_;
+  const size_t count = std::min(releases_.size(), policy::ActionRecord::kMostReleases);
+  for (size_t i = releases_.size() - count; i < releases_.size(); ++i)
+    record.releases.push_back({releases_[i].port, keeper_.Wall(releases_[i].at)});
+}
+
 void Verdicts::Begin(Instant now) {
   if (inherited_) return;
   inherited_.emplace();
-  for (const auto& [id, hold] : keeper_.book().standing())
-    if (hold.owner == kOwnHoldOwner) inherited_->push_back(id);
+  for (const auto& [id, hold] : keeper_.book().standing()) {
+    if (hold.owner != kOwnHoldOwner) continue;
+    inherited_->push_back(id);
+    NoteHeld(hold, now);
+  }
   if (inherited_->empty()) return;
   const policy::ConditionOptions& options = fabric_.options.policy.conditions;
   Duration longest = fabric_.options.policy.damping.max_suppress;
@@ -95,6 +113,18 @@ void Verdicts::Begin(Instant now) {
        {&options.noisy_traps, &options.trap_storm, &options.unresponsive, &options.set_errors})
     longest = std::max(longest, 2 * rule->window);
   claims_end_ = now + longest;
+}
+
+// For the breaker: a hold of an earlier run, by the host that it holds.
+void Verdicts::NoteHeld(const policy::Hold& hold, Instant now) {
+  const policy::HoldTarget& target = hold.target;
+  if (target.nodes.empty() && target.ports.empty()) return;
+  const Guid guid = target.nodes.empty() ? target.ports.front().node : target.nodes.front();
+  const PortRef port = policy::PortRefOf({guid, PortNum(0)}, *fabric_.snapshot);
+  const fabric::Node* const node = NodeOf(port, *fabric_.snapshot);
+  if (node == nullptr || node->IsSwitch()) return;
+  const Duration ago = std::chrono::milliseconds(keeper_.Wall(now) - hold.created);
+  held_systems_.emplace_back(now - std::clamp(ago, Duration::zero(), kWeek), SystemOf(*node));
 }
 
 void Verdicts::OnTimer(Instant now) {
@@ -226,7 +256,8 @@ void Verdicts::OnAnswer(const HoldKeeper::Answer& answer, Instant now) {
 void Verdicts::TakeBack(Finding& finding, Instant now) {
   if (finding.hold == 0) return;
   while (!releases_.empty() && releases_.front().at + kWeek <= now) releases_.pop_front();
-  const auto of_port = [&](const Release& release) { return release.port == finding.fault.port; };
+  const policy::HeldPort port = gone_.HeldPortOf(finding.fault.port, *fabric_.snapshot);
+  const auto of_port = [&](const Release& release) { return release.port == port; };
   const auto count = std::count_if(releases_.begin(), releases_.end(), of_port);
   if (count >= fabric_.options.policy.conditions.releases_per_week) {
     Tell("HoldKept", finding,
@@ -236,7 +267,7 @@ void Verdicts::TakeBack(Finding& finding, Instant now) {
     return;
   }
   // If another condition of the same place needs the hold, it creates a new one.
-  releases_.push_back({now, finding.fault.port});
+  releases_.push_back({now, port});
   keeper_.DeleteOwn(finding.hold, now);
   finding.hold = 0;
 }

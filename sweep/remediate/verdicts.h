@@ -37,6 +37,10 @@ class Verdicts {
   Verdicts(KnownFabric fabric, const GoneNodes& gone, HoldKeeper& keeper, Effects& effects)
       : fabric_(fabric), gone_(gone), keeper_(keeper), effects_(effects) {}
 
+  // Of an earlier run. `wall`: the wall clock now.
+  void Restore(const policy::ActionRecord& before, policy::WallMs wall, Instant now);
+  // Adds what a later run must know.
+  void AddTo(policy::ActionRecord& record) const;
   // The fabric is known: from now on, own holds of an earlier run wait for a condition that claims
   // them. Only the first call has an effect.
   void Begin(Instant now);
@@ -71,7 +75,7 @@ class Verdicts {
   };
   struct Release {
     Instant at;
-    PortRef port;
+    policy::HeldPort port;
   };
 
   policy::HoldTarget TargetOf(const Fault& fault) const;
@@ -80,6 +84,7 @@ class Verdicts {
   // Why no hold may be created. Empty: it may.
   std::string Objection(const Finding& finding, Instant now);
   std::string BreakerObjection(const Fault& fault, Instant now);
+  void NoteHeld(const policy::Hold& hold, Instant now);
   void Enforce(Finding& finding, Instant now);
   void TakeBack(Finding& finding, Instant now);
   void Tell(const char* type, const Finding& finding, std::string message, Instant now);

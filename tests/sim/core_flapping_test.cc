@@ -119,6 +119,31 @@ TEST_F(CoreFlapping, OneLinkForTenMinutesCausesSetsForThreeFlapsOnly) {
   EXPECT_EQ(DeviceTables(), before);
 }
 
+TEST_F(CoreFlapping, ASuppressedLinkStaysSuppressedAfterARestart) {
+  BringUp("superpod:sus=2,hosts=8,rails=4");
+  const Tables ideal = DeviceTables();
+  FlapEachSecond(SwitchCables().front(), milliseconds(10), 6);
+  harness_->RunFor(seconds(60));
+  ASSERT_THAT(Events("LinkSuppressed"), SizeIs(1));
+  const Tables before = DeviceTables();
+  EXPECT_NE(before, ideal);
+  const Instant release = View().policy->damped.front().release;
+  harness_->Kill(sm_);
+  harness_->Start(sm_);
+  ASSERT_TRUE(harness_->RunUntilUp(sm_)) << LogOf(manager());
+  harness_->RunFor(seconds(60));
+  EXPECT_EQ(DeviceTables(), before);
+  ASSERT_THAT(View().policy->damped, SizeIs(1));
+  const Duration later = View().policy->damped.front().release - release;
+  EXPECT_LT(std::chrono::abs(later), milliseconds(2));
+  ASSERT_THAT(View().policy->conditions, SizeIs(1));
+  EXPECT_EQ(View().policy->conditions.front().type, "LinkFlapping");
+  harness_->RunFor(minutes(40));
+  EXPECT_THAT(Events("LinkReleased"), SizeIs(1));
+  EXPECT_THAT(View().policy->conditions, IsEmpty());
+  EXPECT_EQ(DeviceTables(), ideal);
+}
+
 // A cable that was pulled and put back is used again although another link is damped.
 TEST_F(CoreFlapping, ADampedLinkDoesNotDelayReoptimisation) {
   BringUp("superpod:sus=2,hosts=8,rails=4");

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "common/check.h"
+#include "policy/action_record.h"
+#include "policy/held_port_text.h"
 #include "store/etcd/batch_text.h"
 #include "store/etcd/history_page.h"
 #include "store/etcd/presence.h"
@@ -26,6 +28,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<fabricd::policy::HeldPort> ports, same_ports;
   if (store::ParsePorts(text, ports)) {
     FABRICD_CHECK(store::ParsePorts(store::PortsText(ports), same_ports) && same_ports == ports);
+  }
+  if (const auto port = fabricd::policy::ParseHeldPort(text)) {
+    FABRICD_CHECK(fabricd::policy::ParseHeldPort(fabricd::policy::HeldPortText(*port)) == port);
+  }
+  const auto actions = fabricd::policy::LoadActions({{{"action", "suppressed"}, text}});
+  if (actions.ok()) {
+    fabricd::StoredRows rows;
+    for (const auto& [key, value] : fabricd::policy::ActionRows(*actions))
+      if (value) rows[key] = *value;
+    const auto same = fabricd::policy::LoadActions(rows);
+    FABRICD_CHECK(same.ok() && same->suppressed.size() == actions->suppressed.size());
   }
   const store::etcd::NodeStatement statement = store::etcd::ReadStatement(text);
   FABRICD_CHECK(store::etcd::ReadStatement(StatementText(statement)) == statement);

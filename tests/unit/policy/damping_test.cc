@@ -127,6 +127,41 @@ TEST(DampingTest, AClearedLinkIsAsOneThatNeverFlapped) {
   EXPECT_EQ(damping.OnFlap(Link(1), kBegin), Verdict::kSuppressed);
 }
 
+TEST(DampingTest, ARestoredLinkIsReleasedWhenItWouldHaveBeen) {
+  Damping before{DampingOptions()};
+  for (int i = 0; i < 4; ++i) before.OnFlap(Link(1), kBegin);
+  const Damping::Suppression known = before.Suppressions().front();
+  Damping after{DampingOptions()};
+  EXPECT_TRUE(after.Restore(known, kBegin + minutes(2)));
+  EXPECT_THAT(after.Suppressed(), ElementsAre(Link(1)));
+  EXPECT_EQ(after.NextDeadline(), before.NextDeadline());
+  EXPECT_EQ(after.List(kBegin)[0].flaps, 4u);
+  EXPECT_EQ(after.OnFlap(Link(1), kBegin + minutes(3)), Verdict::kCounted);
+}
+
+TEST(DampingTest, OnlyLinksThatWouldStillBeSuppressedAreRestored) {
+  DampingOptions options;
+  options.max_suppressed = 1;
+  Damping damping(options);
+  const Damping::Suppression known{Link(1), 4000, kBegin, 4};
+  const Instant later = kBegin + minutes(20);
+  EXPECT_TRUE(damping.LastsUntil(4000, kBegin, kBegin + minutes(12)));
+  EXPECT_FALSE(damping.LastsUntil(4000, kBegin, later));
+  EXPECT_FALSE(damping.Restore(known, later));
+  damping.OnFlap(Link(1), kBegin);
+  EXPECT_FALSE(damping.Restore(known, kBegin)) << "it has flapped since: what is known is newer";
+  EXPECT_TRUE(damping.Restore({Link(2), 4000, kBegin, 4}, kBegin));
+  EXPECT_FALSE(damping.Restore({Link(3), 4000, kBegin, 4}, kBegin)) << "the limit";
+  options.enabled = false;
+  EXPECT_FALSE(Damping(options).Restore(known, kBegin));
+}
+
+TEST(DampingTest, ARestoredLinkIsSuppressedForNoLongerThanTheMaximum) {
+  Damping damping{DampingOptions()};
+  EXPECT_TRUE(damping.Restore({Link(1), 1e300, kBegin + minutes(9), 4}, kBegin));
+  EXPECT_LE(damping.NextDeadline(), kBegin + minutes(30) + milliseconds(1));
+}
+
 TEST(DampingTest, AReloadEvaluatesLinksByTheNewOptions) {
   Damping damping{DampingOptions()};
   for (int i = 0; i < 4; ++i) damping.OnFlap(Link(1), kBegin);

@@ -41,6 +41,21 @@ TEST_F(SuccessionTest, AMasterGoesOn) {
   EXPECT_EQ(Why(watch), "");
 }
 
+TEST_F(SuccessionTest, AfterAFailedStartOnlyThatItWasStoppedStaysTrue) {
+  Succession failed;
+  failed.contends = Contends::kWithUnresponsiveOwner;
+  failed.unresponsive_master = Guid(5);
+  failed.continues = failed.yields = failed.trusts_record = true;
+  failed.tables = Read();
+  failed.stopped_for = seconds(14);
+  const Succession next = failed.AfterFailure();
+  EXPECT_EQ(next.contends, Contends::kNo);
+  EXPECT_EQ(next.unresponsive_master, Guid());
+  EXPECT_FALSE(next.continues || next.yields || next.trusts_record);
+  EXPECT_TRUE(next.tables.empty());
+  EXPECT_EQ(next.stopped_for, seconds(14));
+}
+
 TEST_F(SuccessionTest, AMasterThatWasStoppedSaysSoUntilItIsMasterAgain) {
   SuccessionWatch watch({});
   view_.sm.state = SmState::kMaster;
