@@ -16,9 +16,9 @@
 #include "sim/faults/draw.h"
 #include "sim/faults/places.h"
 #include "sim/generate/generate.h"
+#include "sim/shared/clients.h"
 #include "sim/shared/foreign_node.h"
 #include "sim/shared/foreign_watch.h"
-#include "sim/shared/hold_clients.h"
 #include "sim/shared/management_node.h"
 #include "sim/shared/manager_watch.h"
 #include "sim/shared/master_watch.h"
@@ -31,8 +31,9 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr const char* kCheckers[] = {"LIDs",    "holds",      "old master", "foreign master",
-                                     "manager", "one master", "tables",     "unreachable"};
+constexpr const char* kCheckers[] = {"LIDs",       "holds",          "P_Keys",
+                                     "old master", "foreign master", "manager",
+                                     "one master", "tables",         "unreachable"};
 constexpr const char* kTopologies[] = {"superpod:sus=1,hosts=4,rails=2",
                                        "fat-tree:radix=4,levels=2", "torus:dims=3x3,hosts=1"};
 // A lease, a process's start, two sweeps of a node that sees no SM, a bring-up.
@@ -64,8 +65,8 @@ class SharedRun {
         manager_watch_(world_, nodes_, foreign_,
                        [this](const std::string& what) { Say("manager", what); }),
         clients_(
-            world_, places_, rng_, [this] { return Master(); },
-            [this](const std::string& what) { Say("holds", what); }) {
+            world_, places_, rng_, seed, [this] { return Master(); },
+            [this](const char* checker, const std::string& what) { Say(checker, what); }) {
     observers_.Add(&watch_);
     observers_.Add(&master_watch_);
     observers_.Add(&foreign_watch_);
@@ -92,7 +93,8 @@ class SharedRun {
     result_.topology = topology_;
     result_.masterships = master_watch_.masterships();
     result_.late_sets = master_watch_.late_sets();
-    result_.holds = clients_.acknowledged();
+    result_.holds = clients_.holds();
+    result_.partitions = clients_.partitions();
     result_.writes = world_.store.ledger.acknowledged();
     result_.takes = world_.store.ledger.takes();
     hash_.Add(watch_.digest());
@@ -174,7 +176,7 @@ class SharedRun {
   ManagementNodes nodes_;
   std::unique_ptr<ForeignNode> foreign_;  // Null: this seed has none.
   std::set<PortRef> pulled_;
-  HoldClients clients_;
+  Clients clients_;
   Instant begin_{};
   Duration phase_{};
   bool is_at_rest_ = false;

@@ -22,6 +22,7 @@ struct SharedRunResult {
   uint64_t masterships = 0;           // In which something was written to devices.
   uint64_t late_sets = 0;             // Of old masters, after a new one's first.
   uint64_t holds = 0;                 // That were acknowledged.
+  uint64_t partitions = 0;            // The same.
   uint64_t writes = 0;                // To etcd, acknowledged.
   uint64_t takes = 0;                 // Of the epoch.
   Duration master_after{};            // From the end of the faults.

@@ -26,6 +26,7 @@ struct Case {
 
 constexpr Case kCases[] = {
     {"Holds", Breakage::kHoldsForgotten, "holds"},
+    {"PKeys", Breakage::kPartitionsForgotten, "P_Keys"},
     {"Lids", Breakage::kLidGivenTwice, "LIDs"},
     {"OldMaster", Breakage::kPauseNotNoticed, "old master"},
     {"ForeignMaster", Breakage::kPortsNotSaid, "foreign master"},

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients: all who ask something of the master of the time.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "sim/shared/hold_clients.h"
+#include "sim/shared/partition_clients.h"
+
+namespace fabricd::sim {
+
+class Clients {
+ public:
+  using Say = std::function<void(const char* checker, const std::string& what)>;
+  // As HoldClients and PartitionClients.
+  Clients(SharedWorld& world, const Places& places, Rng& rng, uint64_t seed,
+          const std::function<ManagementNode*()>& master, const Say& say)
+      : holds_(world, places, rng, master, [say](const std::string& what) { say("holds", what); }),
+        partitions_(world, places, seed, master,
+                    [say](const std::string& what) { say("P_Keys", what); }) {}
+
+  void Plan(Duration phase) {
+    holds_.Plan(phase);
+    partitions_.Plan(phase);
+  }
+  void OnFinished(const sweep::FinishedCommand& finished) {
+    holds_.OnFinished(finished);
+    partitions_.OnFinished(finished);
+  }
+  void OnView(const ManagementNode& node, const sweep::FabricView& view) {
+    holds_.OnView(node, view);
+    partitions_.OnView(node, view);
+  }
+  uint64_t holds() const { return holds_.acknowledged(); }
+  uint64_t partitions() const { return partitions_.acknowledged(); }
+
+ private:
+  HoldClients holds_;
+  PartitionClients partitions_;
+};
+
+}  // namespace fabricd::sim
