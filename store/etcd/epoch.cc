@@ -74,6 +74,12 @@ int64_t Epoch::revision() const {
   return clock_() < deadline_ || IsBroken(Breakage::kLeaseNeverOver) ? revision_ : 0;
 }
 
+std::chrono::nanoseconds Epoch::left() const {
+  MutexLock lock(mutex_);
+  const auto left = revision_ == 0 ? std::chrono::nanoseconds::zero() : deadline_ - clock_();
+  return std::max(left, std::chrono::nanoseconds::zero());
+}
+
 absl::Status Epoch::KeepAlive() {
   int64_t lease = 0;
   {

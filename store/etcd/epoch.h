@@ -56,6 +56,8 @@ class Epoch {
   void Begin(std::string key, int64_t revision);
   // The revision; 0: none is held, or its lease is over.
   int64_t revision() const;
+  // Until its lease is over. Zero: none is held.
+  std::chrono::nanoseconds left() const;
   // UNAVAILABLE: etcd was not reached. NOT_FOUND: the lease has expired, the epoch is over.
   absl::Status KeepAlive();
   // Asks etcd whether the key is still ours. ABORTED: it is not, or the lease is over; the epoch is

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <random>
 #include <set>
 #include <thread>
 #include <utility>
@@ -51,7 +50,7 @@ class EtcdStore final : public NodePart {
     LimitFarewell(kFarewell);
     if (thread_.joinable()) thread_.join();
     if (has_uncopied_.exchange(false)) WriteCopy();
-    history_.Send(/*appends=*/2);
+    history_.Send([left = 2]() mutable { return left-- > 0; });
     history_.Leave();
     MutexLock lock(mutex_);
     if (writable().ok()) shared_.Resign();
@@ -66,31 +65,20 @@ class EtcdStore final : public NodePart {
   bool has_owner_kept_epoch() const override { return has_owner_kept_epoch_; }
   absl::Status Confirm() override { return epoch_.ConfirmAsWriter(); }
   int64_t epoch() const override { return epoch_.revision(); }
+  std::chrono::nanoseconds lease_left() const override { return epoch_.left(); }
   std::string why_reopen() const override {
     if (!is_superseded_) return "";
     const absl::Status status = writable();
     return status.ok() ? "another fabricd has the epoch" : Message(status);
   }
 
-  absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
-    auto contents = All();
-    if (!contents.ok()) return contents.status();
-    return std::move(contents->lids);
-  }
+  absl::StatusOr<std::vector<LidRecord>> LoadLids() override { return Load(&Contents::lids); }
   absl::Status PutLids(const std::vector<LidRecord>& records) override;
   absl::Status RemoveLids(const std::vector<Guid>& port_guids) override;
-  absl::StatusOr<policy::StoredHolds> LoadHolds() override {
-    auto contents = All();
-    if (!contents.ok()) return contents.status();
-    return std::move(contents->holds);
-  }
+  absl::StatusOr<policy::StoredHolds> LoadHolds() override { return Load(&Contents::holds); }
   absl::Status ChangeHolds(const std::vector<policy::Hold>& put,
                            const std::vector<uint64_t>& remove) override;
-  absl::StatusOr<StoredRows> LoadRows() override {
-    auto contents = All();
-    if (!contents.ok()) return contents.status();
-    return std::move(contents->rows);
-  }
+  absl::StatusOr<StoredRows> LoadRows() override { return Load(&Contents::rows); }
   absl::Status ChangeRows(const RowChanges& changes) override;
   absl::Status writable() const override {
     MutexLock lock(why_mutex_);
@@ -98,9 +86,12 @@ class EtcdStore final : public NodePart {
   }
 
  private:
-  absl::StatusOr<Contents> All() {
+  template <typename T>
+  absl::StatusOr<T> Load(T Contents::*part) {
     MutexLock lock(mutex_);
-    return Unflatten(rows_, shared_.where());
+    auto contents = Unflatten(rows_, shared_.where());
+    if (!contents.ok()) return contents.status();
+    return std::move(*contents.*part);
   }
   absl::Status OpenWith(const LocalCopy& copy);
   absl::Status OpenWithCopy(const absl::Status& unreachable, const Contents& copy,
@@ -215,7 +206,10 @@ absl::Status EtcdStore::Adopt(Found found, const Contents& copy) {
     ShowNodes(std::move(found.nodes));
     Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(found.held)));
   }
-  return WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_);
+  // Jobs come first, also where the disk is full: a later copy has all that this one lacks.
+  if (!WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_).ok())
+    uncopied_ = Difference(Flatten(copy), rows_);
+  return absl::OkStatus();
 }
 
 // ---- mastership
@@ -415,7 +409,7 @@ void EtcdStore::Turn() {
     looks_.last = options_.clock();
   }
   CarryOver();
-  history_.Send();
+  SendHistory(options_);
 }
 
 void EtcdStore::Look(const absl::StatusOr<SharedRows::View>& view, int64_t held) {

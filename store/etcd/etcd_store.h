@@ -69,6 +69,10 @@ class SharedStore : public Store {
   // The number of the epoch that is held; 0: none, or its lease is over by CLOCK_BOOTTIME. Any
   // thread; never waits for etcd.
   virtual int64_t epoch() const = 0;
+  // Until the lease of the epoch is over by CLOCK_BOOTTIME. Zero: none is held. Any thread.
+  virtual std::chrono::nanoseconds lease_left() const { return {}; }
+  // Since etcd last said what it has. Any thread.
+  virtual std::chrono::nanoseconds since_answer() const { return {}; }
   // Why what this process knows is old, for good, so that the store has to be opened again: another
   // fabricd has the epoch, or has had it since this one has read; or (waiting_store.h) the epoch
   // may be taken. Empty: it is not. Any thread; as far as etcd has said.

@@ -45,6 +45,7 @@ class NodePart : public SharedStore {
       : client_(std::move(client)),
         local_(std::move(local)),
         instance_(std::move(instance)),
+        clock_(options.clock),
         presence_(*client_, SharedRows::NodeKey(options.prefix, instance_), options.lease,
                   options.clock),
         history_(*client_, *local_, local_mutex_, options.prefix, instance_) {}
@@ -55,6 +56,10 @@ class NodePart : public SharedStore {
     return nodes_;
   }
   const std::string& instance() const override { return instance_; }
+  std::chrono::nanoseconds since_answer() const override {
+    MutexLock lock(nodes_mutex_);
+    return clock_() - answered_;
+  }
 
   uint64_t histories_taken() const override { return history_.taken(); }
 
@@ -100,14 +105,22 @@ class NodePart : public SharedStore {
   void LimitFarewell(std::chrono::milliseconds time) {
     client_->Limit(is_reached_ ? time : std::chrono::milliseconds::zero());
   }
+  // As etcd has answered now.
   void ShowNodes(std::vector<Node> nodes) {
     MutexLock lock(nodes_mutex_);
     nodes_ = std::move(nodes);
+    answered_ = clock_();
   }
 
   // A node without a copy does not start without etcd, so it does not start without the history
   // either. With a copy it is one of a release that shared none, and starts in any case.
   absl::Status JoinHistory(const LocalCopy& copy);
+
+  // Part of it, so that the turns go on: they keep the lease alive.
+  void SendHistory(const EtcdStoreOptions& options) {
+    const std::chrono::nanoseconds lease = options.lease;
+    history_.Send([&options, end = options.clock() + lease / 4] { return options.clock() < end; });
+  }
 
   // There is something to be sent.
   virtual void OnRecorded() {}
@@ -116,6 +129,7 @@ class NodePart : public SharedStore {
   Mutex local_mutex_;
   const std::unique_ptr<Store> local_;
   const std::string instance_;
+  const BootClock clock_;
   std::atomic<bool> is_reached_ = true;  // etcd has answered when it was last asked.
   // Both of Open(), then of the store's thread.
   Presence presence_;
@@ -135,6 +149,7 @@ class NodePart : public SharedStore {
 
   mutable Mutex nodes_mutex_;
   std::vector<Node> nodes_ FABRICD_GUARDED_BY(nodes_mutex_);
+  std::chrono::nanoseconds answered_ FABRICD_GUARDED_BY(nodes_mutex_) = clock_();
 };
 
 }  // namespace fabricd::store::etcd

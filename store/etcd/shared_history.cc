@@ -318,11 +318,11 @@ absl::Status SharedHistory::TakePage(const std::string& bytes, std::vector<Event
 
 // ---- appending
 
-void SharedHistory::Send(int appends) {
+void SharedHistory::Send(const std::function<bool()>& goes_on) {
   if (!is_answered_ || head_revision_ <= 0 || !IsOfPlace(head_) || place_.page != head_.next)
     return;
   if (!is_unsent_.exchange(false)) return;
-  for (int i = 0; i < appends && is_answered_; ++i) {
+  for (int i = 0; i < kAppends && is_answered_ && goes_on(); ++i) {
     const auto page = Unsent();
     if (!page.ok()) break;
     if (page->events.empty() && page->audit.empty()) return SaveIfDue();

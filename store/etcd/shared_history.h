@@ -30,6 +30,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -71,9 +72,9 @@ class SharedHistory {
   void OnRecorded() { is_unsent_ = true; }
   // Takes what is new. `head`: control/history as etcd has it; mod_revision 0: it has none.
   void Follow(const KeyValue& head);
-  // Appends what this node has recorded, by at most `appends` transactions. What fails is tried
-  // again after the next Follow().
-  void Send(int appends = kAppends);
+  // Appends what this node has recorded, one transaction after the other while goes_on(). What is
+  // left or fails is tried again after the next Follow().
+  void Send(const std::function<bool()>& goes_on);
 
   // How this node numbers its events. `begin` grows where another node has used higher numbers. Any
   // thread, after TakeNumbers().
@@ -82,7 +83,7 @@ class SharedHistory {
   uint64_t taken() const { return taken_; }
 
  private:
-  static constexpr int kAppends = 16;  // In one turn: the lease has to be kept alive meanwhile.
+  static constexpr int kAppends = 16;  // In one turn.
   struct Head {
     std::string log, incarnation;
     uint64_t first = 1, next = 1;

@@ -80,6 +80,14 @@ class WaitingStore final : public NodePart {
 
   uint64_t refreshes() const override { return refreshes_; }
 
+  // It takes no writes but its own of the copy. Where those fail what it shows is old.
+  absl::Status writable() const override {
+    MutexLock lock(mutex_);
+    if (copied_.ok()) return copied_;
+    return Unavailable("the copy of etcd {} cannot be written, and what this node shows is old: {}",
+                       options_.prefix, Message(copied_));
+  }
+
   absl::StatusOr<std::vector<LidRecord>> LoadLids() override {
     MutexLock lock(local_mutex_);
     return local_->LoadLids();
@@ -119,7 +127,7 @@ class WaitingStore final : public NodePart {
       if (!copied.ok()) {
         // Some of it may be there.
         if (const auto kept = ReadContents(*local_); kept.ok()) rows_ = Flatten(*kept);
-        return copied;
+        return SayCopied(copied);
       }
     }
     rows_ = std::move(view->rows);
@@ -128,7 +136,13 @@ class WaitingStore final : public NodePart {
     answered_ = options_.clock();
     ShowNodes(std::move(view->nodes));
     NoteOwner(*view);
-    return absl::OkStatus();
+    return SayCopied(absl::OkStatus());
+  }
+
+  absl::Status SayCopied(const absl::Status& status) {
+    MutexLock lock(mutex_);
+    copied_ = status;
+    return status;
   }
 
   void NoteOwner(const SharedRows::View& view) {
@@ -166,7 +180,7 @@ class WaitingStore final : public NodePart {
     // What could not be read or written now is tried again next time.
     if (!is_same) (void)Refresh();
     history_.Follow(control->history);
-    history_.Send();
+    SendHistory(options_);
     return "";
   }
 
@@ -183,6 +197,7 @@ class WaitingStore final : public NodePart {
   std::string why_reopen_ FABRICD_GUARDED_BY(mutex_);
   EpochOwner owner_ FABRICD_GUARDED_BY(mutex_);  // The last one.
   bool has_owner_resigned_ FABRICD_GUARDED_BY(mutex_) = false;
+  absl::Status copied_ FABRICD_GUARDED_BY(mutex_);  // By the last Refresh().
   TurnSignal turns_;
   std::thread thread_;  // Last: it uses all of the above.
 };

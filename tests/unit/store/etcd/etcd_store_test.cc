@@ -78,7 +78,6 @@ TEST_F(EtcdTest, AWriteOfAnOldEpochIsRefusedByEtcd) {
   EXPECT_EQ(Shared().rows.at({"a", "1"}), "z");
 }
 
-// An attempt to open may have taken the epoch and then failed: the copy is not new by that.
 // A disk that takes what is written before the rows, and then is full.
 class FullForRows final : public MemoryStore {
  public:
@@ -105,11 +104,35 @@ TEST_F(EtcdTest, AWaitingNodeUndoesACopyThatFailedInPart) {
   ASSERT_TRUE(owner->ChangeRows({{{"a", "1"}, "y"}}).ok());
   (*waiting)->Turn();
   EXPECT_EQ(LidsOf(disk), 1u) << "a part of it is there";
+  EXPECT_THAT(Message((*waiting)->writable()), HasSubstr("disk full"));
   ASSERT_TRUE(owner->RemoveLids({Guid(1)}).ok());
   disk.is_full = false;
   (*waiting)->Turn();
   EXPECT_EQ(LidsOf(disk), 0u);
   EXPECT_EQ(disk.LoadRows()->at({"a", "1"}), "y");
+  EXPECT_TRUE((*waiting)->writable().ok());
+}
+
+TEST_F(EtcdTest, ANodeTakesOverWhileItsDiskIsFullAndWritesItsCopyLater) {
+  {
+    const auto owner = MustOpen(head1_);
+    ASSERT_TRUE(owner->ChangeRows({{{"a", "1"}, "x"}, {{"a", "2"}, "x"}}).ok());
+  }
+  auto local = std::make_unique<FullForRows>();
+  FullForRows& disk = *local;
+  ASSERT_TRUE(local->ChangeRows({{{"old", "1"}, "x"}}).ok());
+  ASSERT_TRUE(local->PutMeta(kCopyKey, std::string(kPrefix) + " 0").ok());
+  disk.is_full = true;
+  const auto next =
+      OpenEtcdStore(std::make_unique<ForwardingClient>(*client_), std::move(local), options_);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ((*next)->LoadRows()->at({"a", "1"}), "x");
+  ASSERT_TRUE((*next)->PutLids({Record(1, 10)}).ok());
+  disk.is_full = false;
+  ASSERT_TRUE((*next)->ChangeRows({{{"a", "2"}, std::nullopt}}).ok());
+  EXPECT_TRUE(WaitFor([&] { return LidsOf(disk) == 1; }));
+  const auto rows = disk.LoadRows();
+  EXPECT_EQ(*rows, (StoredRows{{{"a", "1"}, "x"}}));
 }
 
 // The next transaction is carried out when Arrive() is called, and not answered.
@@ -142,6 +165,7 @@ TEST_F(EtcdTest, AnOwnWriteThatArrivesLateIsNotTakenForThatOfAnother) {
   EXPECT_EQ(rows.Write({{"row/a/2", "y"}}).outcome, SharedRows::Outcome::kDone);
 }
 
+// An attempt to open may have taken the epoch and then failed: the copy is not new by that.
 TEST_F(EtcdTest, AnOwnTakeDoesNotHideTheWritesOfAnother) {
   SharedRows rows(*client_, {kPrefix, "node", "", seconds(60)});
   ASSERT_TRUE(rows.Attach(std::nullopt).ok());

@@ -69,14 +69,14 @@ struct Node {
     EXPECT_TRUE(local.AppendEvents(events).ok());
     EXPECT_TRUE(local.AppendAudit(audit).ok());
     history.OnRecorded();
-    history.Send();
+    history.Send([] { return true; });
   }
   // As the store's thread does now and then.
   void Turn() {
     const auto head = client.Range({std::string(kPrefix) + "control/history"});
     ASSERT_TRUE(head.ok());
     history.Follow(head->kvs.empty() ? KeyValue() : head->kvs[0]);
-    history.Send();
+    history.Send([] { return true; });
   }
   std::vector<uint64_t> Numbers() {
     std::vector<uint64_t> numbers;
@@ -105,6 +105,20 @@ class SharedHistoryTest : public EtcdTest {
     return head.ok() && !head->kvs.empty() ? head->kvs[0].value : std::string();
   }
 };
+
+TEST_F(SharedHistoryTest, RecordsBeyondTheTimeOfATurnAreSentByALaterOne) {
+  Node a(*client_, "a"), b(*client_, "b");
+  a.Start();
+  b.Start();
+  EXPECT_TRUE(a.local.AppendEvents({Event(7, "LinkDown")}).ok());
+  a.history.OnRecorded();
+  a.history.Send([] { return false; });
+  b.Turn();
+  EXPECT_THAT(b.Numbers(), ElementsAre());
+  a.Turn();
+  b.Turn();
+  EXPECT_THAT(b.Numbers(), ElementsAre(7));
+}
 
 TEST_F(SharedHistoryTest, RecordsOfOneNodeAreAtTheOther) {
   Node a(*client_, "a"), b(*client_, "b");
@@ -317,7 +331,7 @@ TEST_F(SharedHistoryTest, ANodeThatDoesNotTakePartWritesNothing) {
   Node a(*client_, "a");
   EXPECT_TRUE(a.local.AppendEvents({Event(1)}).ok());
   a.history.OnRecorded();
-  a.history.Send();  // The destructor of a store that did not open.
+  a.history.Send([] { return true; });  // The destructor of a store that did not open.
   EXPECT_TRUE(a.history.Resume().ok());
   a.Turn();
   a.history.Leave();
