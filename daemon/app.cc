@@ -38,8 +38,8 @@ telemetry::State CollectorStateOf(const sweep::FabricView& view, bool waits) {
 
 // ---- set-up
 
-App::App(const config::Config& config, const RunOptions& run)
-    : config_(config),
+App::App(ConfigKeeper::Kept config, const RunOptions& run)
+    : config_(config.in_force),
       accept_takeover_(run.accept_takeover),
       port_(run.port),
       node_(
@@ -57,12 +57,11 @@ App::App(const config::Config& config, const RunOptions& run)
   hooks.tell = [this](fabric::FabricEvent event) {
     events().Append({std::move(event)}, ProcessClock::Now());
   };
-  keeper_ = std::make_unique<ConfigKeeper>(config, run.config_file, std::move(hooks));
+  keeper_ = std::make_unique<ConfigKeeper>(std::move(config), run.config_file, std::move(hooks));
 }
 
-absl::StatusOr<std::unique_ptr<App>> App::Create(const config::Config& config,
-                                                 const RunOptions& run) {
-  std::unique_ptr<App> app(new App(config, run));
+absl::StatusOr<std::unique_ptr<App>> App::Create(ConfigKeeper::Kept config, const RunOptions& run) {
+  std::unique_ptr<App> app(new App(std::move(config), run));
   FABRICD_RETURN_IF_ERROR(app->Open(run));
   return app;
 }
@@ -228,7 +227,8 @@ bool App::OnTurn(const sweep::Core& core) {
   exit_code_ = progress_->FindEnd(core);
   const Instant now = ProcessClock::Now();
   if (view()->subnet_up) window_.Note(core.statistics().window, now);
-  node_.TellOthers(view()->sm, now);
+  node_.TellOthers(view()->sm, keeper_->in_force(), now);
+  if (auto event = node_.LookAtConfigurations(now)) events().Append({*std::move(event)}, now);
   node_.Record(view(), core.statistics().window, now);
   if (node_.HearsOfStop(view()->sm, now)) {
     spdlog::info("another node was stopped while it was master: reading everything again");
@@ -242,16 +242,17 @@ bool App::OnTurn(const sweep::Core& core) {
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
   node_.Follow(now);
   publisher_->Beat();
-  if (state_->Beat()) commands_.inbox().PushLatest(sweep::StoreTakesWrites());
+  if (state_->Beat(*view(), now)) commands_.inbox().PushLatest(sweep::StoreTakesWrites());
   return !stopping_ && !exit_code_;
 }
 
-// This node gives the epoch back and waits, and the other one takes it.
+// This node gives the epoch back and waits, and the other one takes it. Without etcd neither could.
 void App::PostMastership(MastershipCommand command, MastershipDone done) {
   const auto* step_down = std::get_if<sweep::StepDown>(&command);
   const sweep::SmStatus sm = view()->sm;
   const bool steps_down = step_down != nullptr && sm.state == wire::SmState::kMaster;
-  const auto successor = steps_down ? node_.WaitingNode(sm) : std::nullopt;
+  const bool may_yield = steps_down && node_.epoch() != 0 && state_->writable().ok();
+  const auto successor = may_yield ? node_.WaitingNode(sm) : std::nullopt;
   if (!successor) return commands_.PostMastership(std::move(command), std::move(done));
   if (!step_down->validate_only) node_.StepDown();
   commands_.inbox().Interrupt();

@@ -63,7 +63,7 @@ struct RunOptions {
 class App final : public Backend {
  public:
   // Opens the state, the fabric and the listeners. Errors tell operators what to do.
-  static absl::StatusOr<std::unique_ptr<App>> Create(const config::Config& config,
+  static absl::StatusOr<std::unique_ptr<App>> Create(ConfigKeeper::Kept config,
                                                      const RunOptions& run);
   ~App() override;
 
@@ -120,10 +120,11 @@ class App final : public Backend {
   bool is_cut_off() const override { return !view()->sm.has_link && node_.has_others(); }
   std::vector<SharingNode> sharing_nodes() const override { return node_.nodes(); }
   int64_t epoch() const override { return node_.epoch(); }
+  std::optional<SharedStateAge> shared_state_age() const override { return node_.age(); }
   sim::Control* sim_control() override { return port_->sim_control(); }
 
  private:
-  App(const config::Config& config, const RunOptions& run);
+  App(ConfigKeeper::Kept config, const RunOptions& run);
   absl::Status Open(const RunOptions& run);
   absl::Status OpenPort();
   absl::Status OpenSa(std::unique_ptr<sa::SaState> clients);

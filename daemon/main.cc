@@ -212,11 +212,13 @@ int main(int argc, char** argv) {
                                   arguments.config_file};
   run.load_config = [&arguments](auto* faults) { return MakeJudgedConfig(arguments, faults); };
   int code = 0;
+  fabricd::daemon::ConfigKeeper::Kept kept(*config);
   for (bool again = true; again;) {
-    auto app = fabricd::daemon::App::Create(*config, run);
+    auto app = fabricd::daemon::App::Create(kept, run);
     // The store may be away for a moment. Under systemd the watchdog limits how often.
     if (!app.ok() && run.port != nullptr) {
       spdlog::error("cannot start again, trying on: {}", fabricd::Message(app.status()));
+      run.succession = run.succession.AfterFailure();
       if (!IsStoppedWithin(kRetry, signals)) continue;
       code = 0;
       break;
@@ -231,6 +233,7 @@ int main(int argc, char** argv) {
       code = (*app)->Run();
     }
     again = (*app)->starts_again() && !run.once;
+    kept = (*app)->configuration().kept();
     run.succession = (*app)->successor();
     run.port = (*app)->port();
   }

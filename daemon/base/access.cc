@@ -267,10 +267,19 @@ absl::Status Access::CheckMode(const MethodRule& rule) const {
         {{"method", std::string(rule.method)}});
   if (MayManage(mode_)) return absl::OkStatus();
   const std::string mode(SmModeName(mode_));
-  // The priority is one of this node: the master's must not be set in its place.
-  const bool is_of_node = rule.method == "fabric.v1.AdminService/SetPriority";
-  if (const auto master = other_master_ && !is_of_node ? other_master_() : std::nullopt) {
+  // These are about this node: the master must not do them in its place. Else a step-down that is
+  // repeated, as its answer was lost, would give the subnet back.
+  const bool is_of_node = rule.method == "fabric.v1.AdminService/SetPriority" ||
+                          rule.method == "fabric.v1.AdminService/StepDown";
+  if (const auto master = other_master_ ? other_master_() : std::nullopt) {
     std::map<std::string, std::string> metadata = {{"method", std::string(rule.method)}};
+    if (is_of_node)
+      return query::MakeError(
+          absl::StatusCode::kFailedPrecondition, "NOT_MASTER",
+          fmt::format("this node waits beside the master, {}, and {} is about the node that is "
+                      "asked",
+                      master->name, rule.method),
+          metadata);
     if (master->foreign)
       return query::MakeError(
           absl::StatusCode::kFailedPrecondition, "NOT_MASTER",

@@ -137,6 +137,8 @@ class Backend {
   virtual std::vector<SharingNode> sharing_nodes() const { return {}; }
   // The number of the epoch that this node holds of the shared state; 0: none.
   virtual int64_t epoch() const { return 0; }
+  // nullopt: the durable state is of this node alone.
+  virtual std::optional<SharedStateAge> shared_state_age() const { return std::nullopt; }
   // Where the flight recorder writes; empty: it does not.
   virtual std::string recordings() const { return {}; }
   // Null unless the fabric is simulated.

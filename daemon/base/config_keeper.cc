@@ -36,10 +36,20 @@ bool NeedsSweep(const std::vector<config::Change>& changes, const config::Config
 
 }  // namespace
 
-ConfigKeeper::ConfigKeeper(config::Config running, std::string file, Hooks hooks)
-    : started_(running), file_(std::move(file)), hooks_(std::move(hooks)) {
-  in_force_.Set(std::make_shared<const config::Config>(running));
-  accepted_.Set(std::make_shared<const config::Config>(std::move(running)));
+ConfigKeeper::ConfigKeeper(Kept kept, std::string file, Hooks hooks)
+    : started_(kept.in_force),
+      file_(std::move(file)),
+      hooks_(std::move(hooks)),
+      last_refused_(kept.last_refused) {
+  in_force_.Set(std::make_shared<const config::Config>(std::move(kept.in_force)));
+  accepted_.Set(std::make_shared<const config::Config>(std::move(kept.accepted)));
+}
+
+ConfigKeeper::Kept ConfigKeeper::kept() const {
+  Kept kept(*in_force_.Get());
+  kept.accepted = *accepted_.Get();
+  kept.last_refused = last_refused_;
+  return kept;
 }
 
 absl::StatusOr<ReloadReport> ConfigKeeper::Reload(How how, const std::string& by,

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <absl/status/statusor.h>
@@ -38,8 +39,15 @@ class ConfigKeeper {
   };
   // kSweepAlways: also when nothing changed, for what files behind the keys say.
   enum class How { kDryRun, kAsNeeded, kSweepAlways };
+  // What the next App of the same process goes on with.
+  struct Kept {
+    // NOLINTNEXTLINE(google-explicit-constructor): at the start of the process they are one.
+    Kept(config::Config started) : in_force(started), accepted(std::move(started)) {}
+    config::Config in_force, accepted;
+    bool last_refused = false;
+  };
 
-  ConfigKeeper(config::Config running, std::string file, Hooks hooks);
+  ConfigKeeper(Kept kept, std::string file, Hooks hooks);
 
   // kFailedPrecondition: there is no file. Otherwise as Load and Hooks::apply; `faults` (may be
   // null) as Load fills it in. A failure changes nothing. `by` says who asks, for the event.
@@ -53,12 +61,13 @@ class ConfigKeeper {
   const std::string& file() const { return file_; }
   // Whether the last reload was refused. False before the first one.
   bool last_refused() const { return last_refused_; }
+  Kept kept() const;
 
  private:
   void Tell(const ReloadReport& report, const std::string& by);
   void TellRefused(const absl::Status& status, const std::string& by);
 
-  const config::Config started_;
+  const config::Config started_;  // By the App that this is of.
   const std::string file_;
   const Hooks hooks_;
   Mutex mutex_;  // One reload at a time.

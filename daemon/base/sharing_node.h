@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/time.h"
 
 namespace fabricd::daemon {
 
@@ -23,6 +24,12 @@ struct SharingNode {
 
   // Another node that a master can give the subnet to.
   bool MaySucceed() const { return !is_this && state == kWaiting; }
+};
+
+// Of the state that several nodes share.
+struct SharedStateAge {
+  Duration lease_left{};    // Of the epoch; zero: this node does not hold it.
+  Duration since_answer{};  // Of etcd.
 };
 
 }  // namespace fabricd::daemon

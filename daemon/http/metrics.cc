@@ -110,6 +110,15 @@ class FabricCollector final : public prometheus::Collectable {
               "Number of the epoch that this node holds of the state that several nodes share; 0: "
               "none.");
     out.Add(static_cast<uint64_t>(sources_.backend->epoch()));
+    if (const auto age = sources_.backend->shared_state_age()) {
+      out.Begin("fabricd_store_lease_seconds",
+                "Until the lease of this node's epoch is over, unless etcd extends it; 0: it has "
+                "none.");
+      out.Add(std::chrono::duration<double>(age->lease_left).count());
+      out.Begin("fabricd_store_answer_age_seconds",
+                "Since etcd last answered this node. What a waiting node shows is as old.");
+      out.Add(std::chrono::duration<double>(age->since_answer).count());
+    }
     const auto nodes = sources_.backend->sharing_nodes();
     out.Begin("fabricd_sharing_nodes", "Nodes that share the durable state, this one too.");
     out.Add(uint64_t{nodes.size()});

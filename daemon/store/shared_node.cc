@@ -85,21 +85,29 @@ void SharedNode::OnView(const std::shared_ptr<const sweep::FabricView>& view) {
   tables_.OnView(view, shared_->epoch() != 0);
 }
 
-void SharedNode::TellOthers(const sweep::SmStatus& sm, Instant now) {
+void SharedNode::TellOthers(const sweep::SmStatus& sm,
+                            const std::shared_ptr<const config::Config>& config, Instant now) {
   if (shared_ == nullptr) return;
   const auto role = succession_.Role(sm, now);
   const std::string_view state = waits() ? SharingNode::kWaiting : SmStateName(sm.state);
-  if (role == role_ && state == about_.state && sm.guid == about_.sm_port) return;
+  const bool is_same = role == role_ && state == about_.state && sm.guid == about_.sm_port;
+  if (is_same && config == reported_config_) return;
   if (about_.name.empty()) {
     about_.name = OwnName();
     about_.endpoint = config_.etcd.advertise;
     about_.version = version_;
-    about_.config = ConfigDigests(config_);
   }
+  if (config != reported_config_) about_.config = ConfigDigests(*config);
+  reported_config_ = config;
   role_ = role;
   about_.state = state;
   about_.sm_port = sm.guid;
   shared_->SetStatement({role_, AboutText(about_) + succession_.Notice(*shared_)});
+}
+
+std::optional<fabric::FabricEvent> SharedNode::LookAtConfigurations(Instant now) {
+  if (epoch() == 0 || !config_watch_.IsDue(now)) return std::nullopt;
+  return config_watch_.Look(nodes(), now);
 }
 
 // A node that waits answers SMInfo as NOT-ACTIVE, so that the election does not know of it.

@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "daemon/base/other_master.h"
 #include "daemon/base/sharing_node.h"
+#include "daemon/store/config_watch.h"
 #include "daemon/store/node_about.h"
 #include "daemon/store/state_follower.h"
 #include "daemon/store/store_opening.h"
@@ -54,8 +55,12 @@ class SharedNode {
   // Call after each turn. Returns why fabricd has to start again, with successor(); empty: it goes
   // on. `pause`: CoreHost::pause().
   std::string WhyAgain(const sweep::FabricView& view, std::optional<shell::WriteFence::Time> pause);
-  // Call after each turn: what this node is.
-  void TellOthers(const sweep::SmStatus& sm, Instant now);
+  // Call after each turn: what this node is. `config`: in force.
+  void TellOthers(const sweep::SmStatus& sm, const std::shared_ptr<const config::Config>& config,
+                  Instant now);
+  // Call after each turn: the event that nodes are, or are no longer, configured differently. One
+  // node of them tells it, the owner of the epoch.
+  std::optional<fabric::FabricEvent> LookAtConfigurations(Instant now);
   bool starts_again() const { return starts_again_; }  // WhyAgain() has said why.
   const shell::Succession& successor() const { return succession_.successor(); }
   // Call after each turn. `window`: in SMPs.
@@ -91,6 +96,10 @@ class SharedNode {
   // It has the epoch, and another node is there to take it (SharingPortsWatch::HasOthers).
   bool has_others() const { return epoch() != 0 && has_others_; }
   int64_t epoch() const { return shared_ == nullptr ? 0 : shared_->epoch(); }
+  std::optional<SharedStateAge> age() const {
+    if (shared_ == nullptr) return std::nullopt;
+    return SharedStateAge{shared_->lease_left(), shared_->since_answer()};
+  }
 
  private:
   const config::Config& config_;
@@ -105,6 +114,8 @@ class SharedNode {
   // As last said.
   store::etcd::FabricRole role_ = store::etcd::FabricRole::kOther;
   NodeAbout about_;
+  std::shared_ptr<const config::Config> reported_config_;  // Whose digests about_ has.
+  ConfigWatch config_watch_;
   std::atomic<bool> steps_down_ = false;
   std::atomic<bool> hears_again_ = false;
   std::atomic<bool> has_others_ = false;

@@ -14,6 +14,7 @@
 #include "daemon/rpc/convert/read_mask.h"
 #include "daemon/rpc/streams/export.h"
 #include "daemon/rpc/streams/reactors.h"
+#include "daemon/store/config_watch.h"
 #include "daemon/store/store_watch.h"
 #include "query/trace.h"
 
@@ -303,8 +304,7 @@ void TopologyService::AddSharingNode(const daemon::SharingNode& node, pb::GetSmR
   pb::Problem* problem = response->add_problems();
   problem->set_kind("ConfigDiffers");
   problem->set_subject(node.name);
-  problem->set_message(
-      fmt::format("is not configured as this node: {}", fmt::join(node.different_keys, ", ")));
+  problem->set_message(daemon::ConfigWatch::Difference(node));
 }
 
 grpc::ServerUnaryReactor* TopologyService::GetSm(Context* context, const pb::GetSmRequest*,

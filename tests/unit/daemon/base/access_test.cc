@@ -61,8 +61,13 @@ TEST(AccessRules, AReadingModeRefusesWrites) {
   EXPECT_THAT(refused().error_message(), HasSubstr("head1 pid 7 at head1:7471"));
   EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(refused()).metadata().at("master_endpoint"),
             "head1:7471");
-  EXPECT_EQ(ReasonOf(ToGrpc(waiting.Admit(Known("user:0"), "fabric.v1.AdminService/SetPriority"))),
-            "ONLY_READS");
+  // The master must not be asked in its place.
+  for (const char* of_node : {"SetPriority", "StepDown"}) {
+    const auto said =
+        ToGrpc(waiting.Admit(Known("user:0"), std::string("fabric.v1.AdminService/") + of_node));
+    EXPECT_EQ(ReasonOf(said), "NOT_MASTER");
+    EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(said).metadata().count("master_endpoint"), 0u);
+  }
   master.endpoint = "";
   EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(refused()).metadata().count("master_endpoint"), 0u);
   // The owner of the state changes nothing either.

@@ -69,6 +69,26 @@ TEST_F(ConfigKeeperTest, KeysThatNeedARestartStayPending) {
   EXPECT_EQ(keeper_.in_force()->lid.lmc, 0);
 }
 
+TEST_F(ConfigKeeperTest, TheNextOneOfTheProcessGoesOnWithTheAcceptedConfiguration) {
+  file_->lid.lmc = 2;
+  file_->sm.priority = 3;
+  ASSERT_TRUE(keeper_.Reload(How::kAsNeeded, "", nullptr).ok());
+  const config::Config accepted = *file_;
+  file_ = InvalidArgument("x.yaml:1: no");
+  ASSERT_FALSE(keeper_.Reload(How::kAsNeeded, "", nullptr).ok());
+  ConfigKeeper next(keeper_.kept(), "/etc/x.yaml", Hooks());
+  EXPECT_EQ(next.in_force()->sm.priority, 3);
+  EXPECT_EQ(next.in_force()->lid.lmc, 0);
+  EXPECT_EQ(next.accepted()->lid.lmc, 2);
+  EXPECT_TRUE(next.last_refused());
+  // It waits for a start of the process still.
+  file_ = accepted;
+  const auto report = next.Reload(How::kAsNeeded, "", nullptr);
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->changes.empty());
+  EXPECT_THAT(report->waiting, ElementsAre(Field(&config::Change::path, "lid.lmc")));
+}
+
 TEST_F(ConfigKeeperTest, ADryRunChangesNothing) {
   file_->sm.priority = 3;
   const auto report = keeper_.Reload(How::kDryRun, "", nullptr);

@@ -213,10 +213,12 @@ class FakeBackend : public daemon::Backend {
   sim::Control* sim_control() override { return control; }
   absl::Status store_writable() const override { return writable; }
   std::vector<daemon::SharingNode> sharing_nodes() const override { return nodes; }
+  std::optional<daemon::SharedStateAge> shared_state_age() const override { return age; }
   std::optional<daemon::OtherMaster> other_master() const override { return other; }
 
   absl::Status writable;
   std::vector<daemon::SharingNode> nodes;
+  std::optional<daemon::SharedStateAge> age;
   std::optional<daemon::OtherMaster> other;
   daemon::SaReads sa_reads;
   std::shared_ptr<const telemetry::TelemetryView> telemetry_view =
