@@ -3,12 +3,13 @@
 """What a scheduler does about a suspicious NIC of a running job's host, by fabricd's gRPC API:
 cordon it, drain it, wait until no route uses it, and lift both when it is well.
 
-usage: scheduler.py --server unix:PATH --host NAME [--device mlx5_2] [--timeout SECONDS]
+usage: scheduler.py --server unix:PATH[,…] --host NAME [--device mlx5_2] [--timeout SECONDS]
 
 Exit codes: 0 done, 1 not in effect in time or the host is not ready afterwards, 6 refused by a guard.
 """
 import argparse
 import sys
+import time
 import uuid
 
 import grpc
@@ -25,15 +26,16 @@ fabric, messages, remediation_stub, event_messages, event_stub = fabric_api.load
 class Network:
     """The calls that a scheduler needs. A call that fails raises grpc.RpcError."""
 
-    def __init__(self, server, timeout):
-        self.channel = grpc.insecure_channel(server)
-        self.remediation = remediation_stub.RemediationServiceStub(self.channel)
-        self.events = event_stub.EventServiceStub(self.channel)
+    def __init__(self, servers, timeout):
+        self.nodes = fabric_api.Nodes(servers)
         self.timeout = timeout
 
+    def call(self, method, request):
+        return self.nodes.call(remediation_stub.RemediationServiceStub, method, request,
+                               self.timeout)
+
     def readiness(self, host):
-        request = messages.BatchGetReadinessRequest(hosts=[host])
-        return self.remediation.BatchGetReadiness(request, timeout=self.timeout)
+        return self.call("BatchGetReadiness", messages.BatchGetReadinessRequest(hosts=[host]))
 
     def hold(self, kind, target, reason):
         """Makes a hold. The request_id lets the call be repeated when its answer is lost; the time
@@ -42,33 +44,39 @@ class Network:
             target=target, target_kind=messages.TARGET_KIND_HCA, kind=kind, reason=reason,
             owner=OWNER, request_id=str(uuid.uuid4()))
         request.ttl.FromSeconds(2 * 3600)
-        return self.remediation.CreateHold(request, timeout=self.timeout)
+        return self.call("CreateHold", request)
 
     def acknowledge(self, hold):
-        self.remediation.AckHold(messages.AckHoldRequest(id=hold.id), timeout=self.timeout)
+        self.call("AckHold", messages.AckHoldRequest(id=hold.id))
 
     def lift(self, hold):
-        request = messages.DeleteHoldRequest(id=hold.id, owner=OWNER)
-        return self.remediation.DeleteHold(request, timeout=self.timeout)
+        request = messages.DeleteHoldRequest(id=hold.id, owner=OWNER, request_id=str(uuid.uuid4()))
+        return self.call("DeleteHold", request)
 
     def find(self, hold):
-        request = messages.ListHoldsRequest(ids=[hold.id])
-        return self.remediation.ListHolds(request, timeout=self.timeout).holds[0]
+        return self.call("ListHolds", messages.ListHoldsRequest(ids=[hold.id])).holds[0]
 
     def wait_until(self, is_so, resource_version):
         """Waits until `is_so()`, asking again with each event after `resource_version`. The stream's
-        bookmarks make that happen now and then even when nothing happens."""
+        bookmarks make that happen now and then even when nothing happens. Events have the same
+        versions at each node, so that a stream that breaks is resumed at another one."""
         request = event_messages.WatchEventsRequest(resource_version=resource_version)
-        stream = self.events.WatchEvents(request, timeout=self.timeout)
-        try:
-            for _ in stream:
-                if is_so():
-                    return True
-        except grpc.RpcError as error:
-            if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise
-        finally:
-            stream.cancel()
+        end = time.monotonic() + self.timeout
+        while time.monotonic() < end:
+            stream = self.nodes.stub(event_stub.EventServiceStub).WatchEvents(
+                request, timeout=end - time.monotonic())
+            try:
+                for _ in stream:
+                    if is_so():
+                        return True
+            except grpc.RpcError as error:
+                if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                    break
+                if not self.nodes.move(error):
+                    raise
+                time.sleep(fabric_api.PAUSE)
+            finally:
+                stream.cancel()
         return is_so()
 
 
@@ -118,14 +126,15 @@ def look_after(network, host, device):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--server", default="unix:/run/fabricd/fabricd.sock")
+    parser.add_argument("--server", default="unix:/run/fabricd/fabricd.sock",
+                        help="or several, with commas: the nodes that share the fabric")
     parser.add_argument("--host", required=True, help="the host whose NIC is suspicious")
     parser.add_argument("--device", help="the NIC (mlx5_2); else the host's first")
     parser.add_argument("--timeout", type=float, default=60, help="seconds to wait for each step")
     arguments = parser.parse_args()
     try:
-        return look_after(Network(arguments.server, arguments.timeout), arguments.host,
-                          arguments.device)
+        return look_after(Network(arguments.server.split(","), arguments.timeout),
+                          arguments.host, arguments.device)
     except grpc.RpcError as error:
         print("error: %s: %s" % (error.code().name, error.details()), file=sys.stderr)
         return 6 if error.code() == grpc.StatusCode.FAILED_PRECONDITION else 1

@@ -3,10 +3,10 @@
 """Watches a fabric by fabricd's gRPC API: cordons a host when one of its NICs vanishes, loses its
 link or flaps, and lifts that when all of its NICs are well again.
 
-usage: watch.py --server unix:PATH [--ttl SECONDS]
+usage: watch.py --server unix:PATH[,…] [--ttl SECONDS]
 
 It prints what it does, one line each, and goes on until it is stopped. A stream that breaks is
-taken up where it ended.
+resumed where it ended, at another node where there are several.
 
 Exit code 1: fabricd does not answer any more.
 """
@@ -29,20 +29,21 @@ TRIGGERS = ["LinkDown", "LinkUp", "LinkSuppressed", "LinkReleased", "NodeVanishe
 
 
 class Watcher:
-    def __init__(self, server, ttl):
-        channel = grpc.insecure_channel(server)
-        self.remediation = remediation_stub.RemediationServiceStub(channel)
-        self.events = event_stub.EventServiceStub(channel)
+    def __init__(self, servers, ttl):
+        self.nodes = fabric_api.Nodes(servers)
         self.ttl = ttl
         self.failures = 0  # In a row.
         self.version = ""  # Of the last event or bookmark seen.
         self.nics = {}     # The devices seen of each host: one without a cable is not on the fabric.
 
+    def call(self, method, request, timeout):
+        return self.nodes.call(remediation_stub.RemediationServiceStub, method, request, timeout)
+
     def holds(self):
         """Our own cordons, by host."""
         request = messages.ListHoldsRequest(owner=OWNER, kind=fabric.HOLD_KIND_CORDON,
                                             page_size=5000)
-        answer = self.remediation.ListHolds(request, timeout=10)
+        answer = self.call("ListHolds", request, 10)
         return {hold.target.name: hold for hold in answer.holds}
 
     def trouble(self, host, hold):
@@ -62,8 +63,7 @@ class Watcher:
     def look(self):
         """Cordons what is in trouble, lifts what is not any more."""
         holds = self.holds()
-        for host in self.remediation.BatchGetReadiness(
-                messages.BatchGetReadinessRequest(), timeout=10).hosts:
+        for host in self.call("BatchGetReadiness", messages.BatchGetReadinessRequest(), 10).hosts:
             hold = holds.get(host.host)
             trouble = self.trouble(host, hold)
             if trouble and hold is None:
@@ -76,17 +76,18 @@ class Watcher:
             target=host, target_kind=messages.TARGET_KIND_HOST, kind=fabric.HOLD_KIND_CORDON,
             reason=reason, owner=OWNER, request_id=str(uuid.uuid4()))
         request.ttl.FromSeconds(self.ttl)
-        hold = self.remediation.CreateHold(request, timeout=60).hold
+        hold = self.call("CreateHold", request, 60).hold
         print("cordoned %s (hold %s): %s" % (host, hold.id, reason), flush=True)
 
     def lift(self, host, hold):
-        self.remediation.DeleteHold(messages.DeleteHoldRequest(id=hold.id, owner=OWNER), timeout=60)
+        request = messages.DeleteHoldRequest(id=hold.id, owner=OWNER, request_id=str(uuid.uuid4()))
+        self.call("DeleteHold", request, 60)
         print("uncordoned %s" % host, flush=True)
 
     def follow(self):
         """Looks once, then after each event that may matter."""
         request = event_messages.WatchEventsRequest(resource_version=self.version, types=TRIGGERS)
-        stream = self.events.WatchEvents(request)
+        stream = self.nodes.stub(event_stub.EventServiceStub).WatchEvents(request)
         self.look()
         print("watching %d hosts" % len(self.nics), flush=True)
         for message in stream:
@@ -103,10 +104,11 @@ class Watcher:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--server", default="unix:/run/fabricd/fabricd.sock")
+    parser.add_argument("--server", default="unix:/run/fabricd/fabricd.sock",
+                        help="or several, with commas: the nodes that share the fabric")
     parser.add_argument("--ttl", type=int, default=3600, help="seconds a cordon stands without us")
     arguments = parser.parse_args()
-    watcher = Watcher(arguments.server, arguments.ttl)
+    watcher = Watcher(arguments.server.split(","), arguments.ttl)
     while watcher.failures < 10:
         try:
             watcher.follow()
@@ -114,6 +116,7 @@ def main():
             if error.code() == grpc.StatusCode.OUT_OF_RANGE:
                 watcher.version = ""  # Too old: what was missed is seen by look().
             print("%s: %s" % (error.code().name, error.details()), file=sys.stderr)
+            watcher.nodes.move(error)
             watcher.failures += 1
             time.sleep(1)
     return 1

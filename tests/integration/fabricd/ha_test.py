@@ -25,6 +25,8 @@ etcd: {endpoints: [%s], lease: %ds, timeout: %ds, advertise: "%s"}
 telemetry: {enabled: false}
 """
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
+EXAMPLES = os.path.join(ibsim.ROOT, "examples")
+PYTHON = "/usr/bin/python3"  # Whose modules Debian's packages are.
 JOIN = os.path.join(os.path.dirname(ibsim.__file__), "join.py")
 LEASE = 2
 TIMEOUT = 3  # The default.
@@ -207,6 +209,21 @@ class Nodes(Shared):
         self.head2.kill()
         self.wait_until(lambda: "ConfigDiffers" not in self.problems(self.head1))
 
+    def test_a_reload_of_a_waiting_node_is_compared_and_outlives_the_takeover(self):
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        self.write("head2.yaml", self.config() + "damping: {half_life: 240s}\n")
+        self.head2.ctl("config", "reload", "--reason", "test")
+        self.wait_until(lambda: "ConfigDiffers" in self.problems(self.head1))
+        self.assertRegex(self.problems(self.head1)["ConfigDiffers"], ": damping.half_life$")
+        self.wait_until(lambda: [event for event in self.head1.ask("get", "events")["events"]
+                                 if event["type"] == "ConditionRaised" and
+                                 event["message"].endswith(": damping.half_life")])
+        self.head1.kill()
+        self.head2.wait_for("subnet_up")
+        self.assertRegex(self.head2.ctl("config", "view"), r"half_life\W+(240s|4m)")
+
     def test_of_several_servers_the_master_is_asked(self):
         self.bring_up(self.head1)
         self.head2.start(fabric=FABRIC)
@@ -250,6 +267,24 @@ class Nodes(Shared):
 
     def after_note(self, text):
         return text[text.index("{"):]
+
+    def test_an_example_scheduler_follows_a_waiting_node_to_the_master(self):
+        for node in ("head1", "head2"):
+            self.write(node + ".yaml", self.config(advertise="unix:" + self.path(node + ".sock")))
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        host = self.head1.ask("get", "hosts")["hosts"][-1]["name"]
+
+        def schedule(*servers):
+            return self.run_program(
+                [PYTHON, os.path.join(EXAMPLES, "scheduler.py"), "--host", host, "--server",
+                 ",".join("unix:" + server for server in servers)])
+        self.assertIn("lifted both", schedule(self.head2.socket))
+        self.assertEqual(self.held(self.head1), [])
+        # Of several the one that answers is asked, and during a takeover the next master.
+        self.head1.kill()
+        self.assertIn("lifted both", schedule(self.head1.socket, self.head2.socket))
 
     def test_events_and_audit_are_the_same_on_every_node(self):
         self.bring_up(self.head1)
@@ -394,7 +429,8 @@ class OneFabric(Shared, opensm_test.Recorded):
             for name, priority in (("head1", 5), ("head2", 4)))
         self.head1.start(self.oracle.environment(self.sim, OURS, self.path("trace1")))
         self.head1.wait_for("subnet_up")
-        self.host = self.head1.ask("get", "hosts")["hosts"][-1]["name"]
+        *_, self.other, self.host = (each["name"] for each in
+                                     self.head1.ask("get", "hosts")["hosts"])
         self.before = self.lids()
         self.head2.start(self.oracle.environment(self.sim, THEIRS, self.path("trace2")))
         self.head2.wait_for("mode=standby")
@@ -421,9 +457,14 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.assertEqual(fields, {"MasterSMLID"})
 
     def test_a_node_that_starts_takes_the_place_of_a_master_without_a_link(self):
+        self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
         self.head2.kill()
         self.sim.console('Unlink "%s"[1]' % OURS)
         self.wait_until(lambda: "LocalPortDown" in self.problems(self.head1))
+        # etcd does not name the other node now, but it was there a moment ago.
+        own, = (each["name"] for each in self.head1.ask("get", "hosts")["hosts"])
+        self.assertIn("the fabric port of this node has no link",
+                      self.cordon(self.head1, own, code=UNAVAILABLE))
         # Its sweep finds no SM.
         self.head2.start(self.oracle.environment(self.sim, THEIRS, self.path("trace2b")))
         self.head2.log.wait_for("the owner of the shared state says that its port has no link")
@@ -475,12 +516,19 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.assertLess(time.monotonic() - begun, TAKEOVER)
         self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
         self.assertEqual(self.lids(), self.before)
-        other = self.head2.ask("get", "hosts")["hosts"][0]["name"]
-        self.cordon(self.head2, other, code=UNAVAILABLE)
+        self.cordon(self.head2, self.other, code=UNAVAILABLE)
         # What it has not heard of before is there again with etcd.
         self.etcds.signal(signal.SIGCONT)
         self.wait_until(lambda: self.holds_true(lambda: self.held(self.head2) == [self.host]))
-        self.wait_until(lambda: self.holds_true(lambda: self.cordon(self.head2, other)))
+        self.wait_until(lambda: self.holds_true(lambda: self.cordon(self.head2, self.other)))
+
+    def test_a_master_does_not_step_down_while_etcd_hangs(self):
+        self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
+        self.etcds.signal(signal.SIGSTOP)
+        self.wait_until(lambda: "StoreUnavailable" in self.problems(self.head1))
+        self.head1.ctl("sm", "step-down", "--reason", "test", code=REFUSED)
+        self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
+        self.assertEqual(self.held(self.head1), [self.host])
 
     def test_a_master_steps_down_for_an_upgrade_and_comes_back(self):
         self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
@@ -493,6 +541,10 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.assertEqual({attribute for attribute, _, _, _ in self.oracle.sets(self.path("trace2"))},
                          {"PortInfo"})
         self.head1.wait_for("mode=standby")
+        # Where its answer is lost and it is asked again, the subnet is not given back.
+        self.assertIn("waits beside the master", self.head1.ctl(
+            "sm", "step-down", "--for-upgrade", "--reason", "test", code=REFUSED))
+        self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
         # Nobody waits any more while it is replaced.
         self.assertEqual(self.head1.stop(), 0)
         self.wait_until(lambda: len(self.nodes(self.head2)) == 1)
@@ -519,12 +571,36 @@ class OneFabric(Shared, opensm_test.Recorded):
         # Three may have passed the check before.
         self.assertLessEqual(len(self.oracle.sets(self.path("trace1"), since=last)), 3)
         self.assertEqual(self.sminfo(), (THEIR_GUID, "MASTER"))
-        self.host2 = self.head2.ask("get", "hosts")["hosts"][0]["name"]
-        self.cordon(self.head2, self.host2)
+        self.cordon(self.head2, self.other)
         # And back, with what was changed meanwhile.
         self.head2.kill()
         self.head1.wait_for("subnet_up")
-        self.assertEqual(self.held(self.head1), sorted([self.host, self.host2]))
+        self.assertEqual(self.held(self.head1), sorted([self.host, self.other]))
+
+
+class OneNode(Shared, opensm_test.OpenSm):
+    """One node on ibsim, with one etcd."""
+
+    NEW = "H-0002c90200000c00"
+
+    def test_a_host_that_appears_while_etcd_hangs_gets_a_lid_when_etcd_is_back(self):
+        self.start_etcds(1)
+        self.sim.console('Unlink "%s"[1]' % self.NEW)
+        node = ibsim.Fabricd(self, self.config() + opensm_test.config(5), "head1")
+        node.start(self.sim.environment(OURS)).wait_for("subnet_up")
+        self.etcds.signal(signal.SIGSTOP)
+        self.sim.console('ReLink "%s"[1]' % self.NEW)
+        # The next retry is 8 s away by then.
+        node.log.wait_for("LIDs could not be stored", times=4)
+        self.assertEqual(self.lid_of(node, self.NEW), 0)
+        self.etcds.signal(signal.SIGCONT)
+        node.log.wait_for("the store takes writes again")
+        node.wait_for("subnet_up")
+        self.assertGreater(self.lid_of(node, self.NEW), 0)
+
+    def lid_of(self, node, name):
+        return next(lid for guid, lid in self.lids_of(node).items()
+                    if guid and int(guid, 16) == int(name[2:], 16) + 1)
 
 
 class BesideOpenSm(Shared, opensm_test.Recorded):
