@@ -16,11 +16,14 @@ class Clients {
   // As HoldClients and PartitionClients.
   Clients(SharedWorld& world, const Places& places, Rng& rng, uint64_t seed,
           const std::function<ManagementNode*()>& master, const Say& say)
-      : holds_(world, places, rng, master, [say](const std::string& what) { say("holds", what); }),
+      : holds_(world, places, rng, ~seed, master,
+               [say](const std::string& what) { say("holds", what); }),
         partitions_(world, places, seed, master,
                     [say](const std::string& what) { say("P_Keys", what); }) {}
 
-  void Plan(Duration phase) {
+  // `tolerance`: WallClocks'.
+  void Plan(Duration phase, Duration tolerance) {
+    holds_.SetTolerance(tolerance);
     holds_.Plan(phase);
     partitions_.Plan(phase);
   }
@@ -31,6 +34,11 @@ class Clients {
   void OnView(const ManagementNode& node, const sweep::FabricView& view) {
     holds_.OnView(node, view);
     partitions_.OnView(node, view);
+  }
+  // After the faults.
+  void OnEnd(const ManagementNode& master) {
+    OnView(master, master.view());
+    holds_.CheckEnds(master.view());
   }
   uint64_t holds() const { return holds_.acknowledged(); }
   uint64_t partitions() const { return partitions_.acknowledged(); }

@@ -32,9 +32,11 @@ void HoldClients::Ask() {
   hold.target.kind = device.IsSwitch() ? policy::TargetKind::kSwitch : policy::TargetKind::kHca;
   hold.target.name = std::string(device.description());
   hold.target.nodes = {device.guid()};
+  std::optional<Duration> ttl;
+  if (times_.Chance(0.4)) ttl = seconds(5) + UpTo(seconds(30), times_);
   const uint64_t command = next_command_++;
-  asked_[command] = {hold, false};
-  master->Post(sweep::CreateHold{command, hold});
+  asked_[command] = {hold, false, ttl, world_.now()};
+  master->Post(sweep::CreateHold{command, hold, ttl});
 }
 
 void HoldClients::Lift() {
@@ -43,9 +45,10 @@ void HoldClients::Lift() {
   auto which = standing_.begin();
   std::advance(which, static_cast<std::ptrdiff_t>(rng_.Below(standing_.size())));
   const uint64_t command = next_command_++;
-  asked_[command] = {which->second, true};
+  const policy::Hold& hold = which->second.hold;
+  asked_[command] = {hold, true};
   lifting_.insert(which->first);
-  master->Post(sweep::DeleteHold{command, {which->first, which->second.owner}});
+  master->Post(sweep::DeleteHold{command, {which->first, hold.owner}});
 }
 
 void HoldClients::OnFinished(const sweep::FinishedCommand& finished) {
@@ -62,7 +65,14 @@ void HoldClients::OnFinished(const sweep::FinishedCommand& finished) {
   } else if (finished.hold) {
     const policy::Hold& hold = finished.hold->hold;
     world_.Tell(fmt::format("hold {} of {} is acknowledged", hold.id, hold.target.name));
-    standing_[hold.id] = hold;
+    // Of one that stood before it is not known here when it ends, unless it was acknowledged.
+    const auto [known, is_new] = standing_.try_emplace(hold.id, Standing{hold});
+    Standing& standing = known->second;
+    if (is_new && finished.hold->existing) standing.earliest = Instant{};
+    if (asked.ttl && !finished.hold->existing) {
+      standing.earliest = asked.at + *asked.ttl;
+      standing.latest = world_.now() + *asked.ttl;
+    }
     ++acknowledged_;
   }
 }
@@ -71,8 +81,9 @@ void HoldClients::OnFinished(const sweep::FinishedCommand& finished) {
 void HoldClients::OnView(const ManagementNode& node, const sweep::FabricView& view) {
   const bool owns = node.process() == world_.store.ledger.owner() && node.may_write();
   if (view.sm.state != wire::SmState::kMaster || !owns) return;
-  for (const auto& [id, hold] : standing_) {
-    if (lifting_.contains(id)) continue;
+  for (const auto& [id, standing] : standing_) {
+    if (lifting_.contains(id) || world_.now() >= standing.earliest - tolerance_) continue;
+    const policy::Hold& hold = standing.hold;
     const auto& shown = view.policy->holds;
     const auto found = std::find_if(shown.begin(), shown.end(),
                                     [id = id](const auto& each) { return each.hold.id == id; });
@@ -83,6 +94,16 @@ void HoldClients::OnView(const ManagementNode& node, const sweep::FabricView& vi
                       id, hold.target.name, node.number()));
       lifting_.insert(id);  // Once is enough.
     }
+  }
+}
+
+void HoldClients::CheckEnds(const sweep::FabricView& view) {
+  for (const policy::HoldStatus& shown : view.policy->holds) {
+    const auto standing = standing_.find(shown.hold.id);
+    if (standing == standing_.end() || standing->second.latest == kNever) continue;
+    if (world_.now() > standing->second.latest + tolerance_)
+      say_(fmt::format("{} of {} stands, although its time is over", shown.hold.id,
+                       shown.hold.target.name));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -20,13 +21,14 @@ namespace fabricd::sim {
 
 class HoldClients {
  public:
-  // All that it is given by reference outlives it. `master`: null: there is none. `say`: what is
-  // wrong.
-  HoldClients(SharedWorld& world, const Places& places, Rng& rng,
+  // All that it is given by reference outlives it. `seed`: of how long holds last. `master`: null:
+  // there is none. `say`: what is wrong.
+  HoldClients(SharedWorld& world, const Places& places, Rng& rng, uint64_t seed,
               std::function<ManagementNode*()> master, std::function<void(const std::string&)> say)
       : world_(world),
         places_(places),
         rng_(rng),
+        times_(seed),
         master_(std::move(master)),
         say_(std::move(say)) {}
 
@@ -35,6 +37,10 @@ class HoldClients {
   // A node has answered.
   void OnFinished(const sweep::FinishedCommand& finished);
   void OnView(const ManagementNode& node, const sweep::FabricView& view);
+  // `view`: of the master, after the faults. Holds whose time is over are gone.
+  void CheckEnds(const sweep::FabricView& view);
+  // By how much the end of a hold may be off (WallClocks::tolerance).
+  void SetTolerance(Duration tolerance) { tolerance_ = tolerance; }
 
   uint64_t acknowledged() const { return acknowledged_; }
 
@@ -42,6 +48,13 @@ class HoldClients {
   struct Asked {
     policy::Hold hold;
     bool lift = false;
+    std::optional<Duration> ttl = {};
+    Instant at{};
+  };
+  struct Standing {
+    policy::Hold hold;
+    // When it ends by itself: between these. kNever: it does not.
+    Instant earliest = kNever, latest = kNever;
   };
   void Ask();
   void Lift();
@@ -49,11 +62,13 @@ class HoldClients {
   SharedWorld& world_;
   const Places& places_;
   Rng& rng_;
+  Rng times_;
   const std::function<ManagementNode*()> master_;
   const std::function<void(const std::string&)> say_;
-  std::map<uint64_t, Asked> asked_;            // By command; not answered, perhaps never.
-  std::map<uint64_t, policy::Hold> standing_;  // By id, as acknowledged.
-  std::set<uint64_t> lifting_;                 // Ids that may be gone.
+  std::map<uint64_t, Asked> asked_;        // By command; not answered, perhaps never.
+  std::map<uint64_t, Standing> standing_;  // By id, as acknowledged.
+  std::set<uint64_t> lifting_;             // Ids that may be gone.
+  Duration tolerance_{};
   uint64_t next_command_ = 1000;
   uint64_t acknowledged_ = 0;
 };

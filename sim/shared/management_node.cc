@@ -176,7 +176,7 @@ void ManagementNode::Life::Manage() {
   world_.Listen(node_.host_, [this](mad::Incoming what) { Push(std::move(what)); });
   if (node_.on_start) node_.on_start();
   fence_.BeginTurn();
-  runner_->Step(sweep::StartEvent{}, world_.now());
+  runner_->Step(sweep::StartEvent{node_.wall_epoch_}, world_.now());
   runner_->CarryOut(world_.now());
   while (!core_thread_->is_killed()) {
     const std::string why = succession_.WhyAgain(*shared_, *node_.view_, pause_, steps_down_);
@@ -342,6 +342,11 @@ void ManagementNode::Pause(Instant until) {
   Tell(fmt::format("is stopped for {} ms", (until - world_.now()) / milliseconds(1)));
   thread_->Pause(until);
   if (life_) life_->Pause(until);
+}
+
+void ManagementNode::SetWallClock(policy::WallMs epoch) {
+  wall_epoch_ = epoch;
+  Post(sweep::WallClockSet{epoch});
 }
 
 void ManagementNode::Live() {

@@ -36,6 +36,9 @@ class ManagementNode {
   void Kill();
   // As SIGSTOP, and SIGCONT at `until`. Its clocks go on.
   void Pause(Instant until);
+  // The wall-clock time at Instant zero.
+  policy::WallMs wall_epoch() const { return wall_epoch_; }
+  void SetWallClock(policy::WallMs epoch);
   bool runs() const { return thread_ != nullptr && !thread_->has_ended(); }
   bool is_paused() const { return runs() && thread_->is_paused(); }
 
@@ -87,6 +90,7 @@ class ManagementNode {
   const PortRef host_;
   sweep::CoreOptions options_;
   Rng rng_;
+  policy::WallMs wall_epoch_ = 0;
   bool has_named_port_ = false;               // In any of its processes.
   VirtualThreads::Thread* thread_ = nullptr;  // Of the core, in the present process.
   std::shared_ptr<Life> life_;                // Null: nothing is open.

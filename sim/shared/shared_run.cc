@@ -22,6 +22,7 @@
 #include "sim/shared/management_node.h"
 #include "sim/shared/manager_watch.h"
 #include "sim/shared/master_watch.h"
+#include "sim/shared/wall_clocks.h"
 #include "sim/simulation/observers.h"
 
 namespace fabricd::sim {
@@ -41,14 +42,6 @@ constexpr seconds kMasterWithin{120};
 constexpr seconds kRest{25};  // Longer than two light sweeps.
 constexpr milliseconds kTick{50};
 
-SimOptions DrawSimOptions(Rng& rng) {
-  SimOptions options;
-  options.seed = rng.Next();
-  options.training_time = milliseconds(1 + rng.Below(200));
-  options.reboot_time = milliseconds(100 + rng.Below(3000));
-  return options;
-}
-
 class SharedRun {
  public:
   SharedRun(uint64_t seed, std::function<void(const std::string&)> tell)
@@ -58,6 +51,7 @@ class SharedRun {
         world_(**Generate(topology_), DrawSimOptions(rng_), rng_.Next(), result_.failures,
                std::move(tell)),
         places_(world_.fabric()),
+        clocks_(world_, ~seed + 1),
         watch_(world_.fabric(), WatchOptions{.lids_are_stable = true}),
         master_watch_([this] { return States(); },
                       [this](const std::string& what) { Say("old master", what); }),
@@ -84,7 +78,8 @@ class SharedRun {
     phase_ = seconds(40 + rng_.Below(40));
     Tick();
     DrawFaults();
-    clients_.Plan(phase_);
+    if (clocks_.Plan(nodes_, phase_)) result_.faults.push_back("clocks set");
+    clients_.Plan(phase_, clocks_.tolerance());
     world_.threads().RunUntil(begin_ + phase_);
     Rest();
     CheckEnd();
@@ -168,6 +163,7 @@ class SharedRun {
   const std::string topology_;
   SharedWorld world_;
   Places places_;
+  WallClocks clocks_;
   Watch watch_;
   MasterWatch master_watch_;
   ForeignWatch foreign_watch_;
@@ -208,6 +204,7 @@ void SharedRun::AddNodes() {
     options.audit.enabled = false;  // It would repair what a wrong record of tables leaves.
     auto node = std::make_unique<ManagementNode>(world_, i, host, std::move(options), rng_.Next());
     ManagementNode* const raw = node.get();
+    raw->SetWallClock(clocks_.DrawEpoch());
     raw->on_start = [this, host] { watch_.OnRestart(host); };
     raw->on_view = [this, raw](const sweep::FabricView& view) { clients_.OnView(*raw, view); };
     raw->on_finished = [this](const sweep::FinishedCommand& finished) {
@@ -464,7 +461,7 @@ void SharedRun::CheckEnd() {
 
 void SharedRun::CheckDevices(const ManagementNode& master) {
   const SimFabric& fabric = world_.fabric();
-  clients_.OnView(master, master.view());
+  clients_.OnEnd(master);
   FailAll("LIDs", LidFaults(fabric));
   FailAll("tables", TablesUnlikePlan(fabric, *master.view().snapshot, *master.view().plan));
   FailAll("unreachable", BrokenPairs(fabric));

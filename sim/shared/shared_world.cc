@@ -8,6 +8,14 @@
 
 namespace fabricd::sim {
 
+SimOptions DrawSimOptions(Rng& rng) {
+  SimOptions options;
+  options.seed = rng.Next();
+  options.training_time = std::chrono::milliseconds(1 + rng.Below(200));
+  options.reboot_time = std::chrono::milliseconds(100 + rng.Below(3000));
+  return options;
+}
+
 void SharedWorld::Schedule() {
   const Instant next = fabric_.next_event();
   if (next == kNever || next >= next_) return;

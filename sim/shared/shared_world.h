@@ -12,10 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "common/rng.h"
 #include "sim/fabric/sim_fabric.h"
 #include "sim/store/store_node.h"
 
 namespace fabricd::sim {
+
+// Times of devices.
+SimOptions DrawSimOptions(Rng& rng);
 
 class SharedWorld {
  public:

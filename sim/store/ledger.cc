@@ -7,6 +7,7 @@
 #include "common/status.h"
 #include "store/etcd/batch_text.h"
 #include "store/etcd/shared_rows.h"
+#include "store/hold_text.h"
 
 namespace fabricd::sim {
 namespace {
@@ -29,6 +30,17 @@ bool IsOfHistory(const Transaction& transaction, const std::string& prefix) {
                        return change.key == prefix + "control/history" ||
                               change.key.starts_with(prefix + "history/");
                      });
+}
+
+// Of a hold, without what changes as it goes on: its times when a clock is set, its end.
+std::string RequestOf(const std::string& text) {
+  policy::Hold hold;
+  if (!store::ParseHold(text, hold)) return text;
+  hold.created = 0;
+  hold.expires = hold.acknowledged = hold.ended = std::nullopt;
+  hold.lifted = false;
+  hold.delete_request_id.clear();
+  return store::HoldText(hold);
 }
 
 }  // namespace
@@ -169,7 +181,9 @@ void Ledger::Give(const Write& write) {
     if (key.starts_with("lid/"))
       std::erase_if(given_, [&](const auto& each) { return each.second == key; });
     if (!key.starts_with("hold/") || !value) continue;
-    if (!ids_.insert(key).second) Say("hold ids", fmt::format("{} is given again", key));
+    const auto [known, is_new] = ids_.emplace(key, RequestOf(*value));
+    if (!is_new && known->second != RequestOf(*value))
+      Say("hold ids", fmt::format("{} is given again", key));
   }
   for (const auto& [key, value] : write.changes) {
     if (!key.starts_with("lid/") || !value) continue;

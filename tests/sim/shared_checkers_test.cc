@@ -28,7 +28,7 @@ constexpr Case kCases[] = {
     {"Holds", Breakage::kHoldsForgotten, "holds"},
     {"PKeys", Breakage::kPartitionsForgotten, "P_Keys"},
     {"Lids", Breakage::kLidGivenTwice, "LIDs"},
-    {"OldMaster", Breakage::kPauseNotNoticed, "old master"},
+    {"OldMaster", Breakage::kPauseNotNoticed, "old master", /*first=*/110},
     {"ForeignMaster", Breakage::kPortsNotSaid, "foreign master"},
     {"Manager", Breakage::kNoLinkNotSaid, "manager", /*first=*/64101},
     {"ManagerWithoutEpoch", Breakage::kEpochNeverTaken, "manager"},

@@ -45,12 +45,18 @@ class Etcds:
         for process in self.processes:
             process.send_signal(number)
 
-    def get(self, key):
-        """The value of a key, as the first member has it. KeyError: there is none."""
+    def ask(self, key):
         asked = json.dumps({"key": base64.b64encode(key.encode()).decode()})
         with urllib.request.urlopen("http://%s/v3/kv/range" % self.clients[0], asked.encode(),
                                     timeout=10) as answer:
-            return base64.b64decode(json.load(answer)["kvs"][0]["value"]).decode()
+            return json.load(answer)
+
+    def get(self, key):
+        """The value of a key, as the first member has it. KeyError: there is none."""
+        return base64.b64decode(self.ask(key)["kvs"][0]["value"]).decode()
+
+    def has(self, key):
+        return bool(self.ask(key).get("kvs"))
 
     def destroy(self):
         """Ends them, and their data."""

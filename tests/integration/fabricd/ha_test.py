@@ -27,6 +27,22 @@ telemetry: {enabled: false}
 FAILED, UNAVAILABLE, REFUSED = 1, 4, 6
 EXAMPLES = os.path.join(ibsim.ROOT, "examples")
 PYTHON = "/usr/bin/python3"  # Whose modules Debian's packages are.
+# What an opensm left, of the port with this GUID.
+SA_DUMP = """\
+MC Group 0xc001 : mgid=0xff12401bffff0000:0x00000000ffffffff port_gid=0x0:0x0 qkey=0xb1b mlid=0xc001 \
+mtu=0x84 tclass=0x07 pkey=0xffff rate=0x83 pkt_life=0x92 sl_flow_hop=0x0 scope_state=0x20 proxy_join=0x0
+mcm_port: port_gid=0xfe80000000000000:%(guid)s scope_state=0x21 proxy_join=0x0
+InformInfo Record: subscriber_gid=0xfe80000000000000:%(guid)s subscriber_enum=0x7 InformInfo: \
+gid=0x0:0x0 lid_range_begin=0xffff lid_range_end=0x0 is_generic=0x1 subscribe=0x1 trap_type=0xffff \
+trap_num=0x40 qpn_resp_time_val=0x113 node_type=0xffffff rep_addr: lid=0x0002 path_bits=0x00 \
+static_rate=0x00 remote_qp=0x1 remote_qkey=0x80010000 pkey_ix=0x0002 sl=0x03
+Service Record: id=0x11 gid=0xfe80000000000000:%(guid)s pkey=0x0 lease=0xffffffff key=0x1:0x2 \
+name='storage' data8=0x0:0x0 data16=0x0:0x0 data32=0x0:0x0 data64=0x0:0x0 modified_time=0x6553f100 \
+lease_period=0xffffffff
+GUIDInfo Record: base_guid=%(guid)s lid=0x0002 block_num=0x0 guid0=%(guid)s guid1=0xa1 guid2=0x0 \
+guid3=0x0 guid4=0x0 guid5=0x0 guid6=0x0 guid7=0x0
+"""
+ALIAS = "0x00000000000000a1"
 JOIN = os.path.join(os.path.dirname(ibsim.__file__), "join.py")
 LEASE = 2
 TIMEOUT = 3  # The default.
@@ -116,6 +132,69 @@ class Nodes(Shared):
         self.assertEqual(self.held(self.head2), [hosts[0]])
         self.assertEqual(self.lids_of(self.head2), lids)
         self.cordon(self.head2, hosts[1])
+
+    def test_a_successor_has_all_that_clients_left_and_answers_repeated_requests(self):
+        probe = ibsim.Fabricd(self, "", "probe")
+        self.bring_up(probe)
+        guid = next(end["guid"] for each in probe.ask("get", "nodes")["nodes"]
+                    if each["type"] != "SWITCH" for end in each["end_ports"] if end["guid"])
+        self.assertEqual(probe.stop(), 0)
+        dump = self.write("opensm-sa.dump", SA_DUMP % {"guid": guid})
+        self.write("head1.yaml", self.config() + "sm: {sa_db_file: %s}\n" % dump)
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+
+        def cordon(node):
+            return node.ctl("cordon", "node0003", "--reason", "test", "--request-id", "hold1")
+
+        def partition(node, name):
+            node.ctl("partition", "create", name, "--member", guid, "--request-id", "of " + name)
+            return next(each["p_key"] for each in self.listed(node, "partitions")
+                        if each["name"] == name)
+
+        def left(node):
+            return [self.listed(node, "services"), self.listed(node, "subscriptions"),
+                    self.listed(node, "multicast", "groups"), self.listed(node, "partitions"),
+                    self.held(node)]
+        self.assertIn("hold 1", cordon(self.head1))
+        tenant = partition(self.head1, "tenant")
+        before = left(self.head1)
+        for what in before[:3]:
+            self.assertEqual(len(what), 1)
+        self.assertIn(ALIAS, self.head1.ctl("get", "records", "guidinfo"))
+        self.wait_until(lambda: self.held(self.head2) == ["node0003"])
+        self.head1.kill()
+        self.head2.wait_for("subnet_up")
+        self.assertEqual(left(self.head2), before)
+        self.assertIn(ALIAS, self.head2.ctl("get", "records", "guidinfo"))
+        self.assertIn("already cordoned (hold 1)", cordon(self.head2))
+        self.assertEqual(partition(self.head2, "tenant"), tenant)
+        self.assertEqual(left(self.head2), before)
+        self.assertNotEqual(partition(self.head2, "other"), tenant)
+
+    def test_a_link_that_flapped_stays_suppressed_at_the_successor(self):
+        self.bring_up(self.head1)
+        link = next(each["a"] for each in self.head1.ask("get", "links")["links"]
+                    if each["a"]["node_type"] == each["b"]["node_type"] == "SWITCH")
+        end = "%s/%d" % (link["node_name"], link["number"])
+
+        def suppressed(node):
+            text = node.ctl("get", "links", "--damped", "-o", "json")
+            return [each["flaps"] for each in json.loads(text[text.index("{"):]).get("links", [])
+                    if each["suppressed"]]
+        def events(kind):
+            return sum(event["type"] == kind for event in self.head1.ask("get", "events")["events"])
+        for flaps in range(1, 5):
+            self.head1.ctl("sim", "unlink", end)
+            self.wait_until(lambda: events("LinkDown") == flaps, SECONDS)
+            self.head1.ctl("sim", "link", end)
+            self.wait_until(lambda: events("LinkUp") == flaps, SECONDS)
+        self.assertEqual(suppressed(self.head1), [4])
+        self.wait_until(lambda: self.etcds.has("/fabricd/data/row/action/suppressed"))
+        self.head1.kill()
+        self.bring_up(self.head2)
+        self.assertEqual(suppressed(self.head2), [4])
 
     def test_a_node_that_is_stopped_while_it_starts_again_ends_without_an_error(self):
         self.bring_up(self.head1)
@@ -392,6 +471,35 @@ class Nodes(Shared):
         self.bring_up(self.head2)
         self.assertEqual(self.held(self.head2), [hosts[0]])
 
+    def test_state_moves_from_each_store_to_each_other(self):
+        self.bring_up(self.head1)
+        host = self.head1.ask("get", "hosts")["hosts"][-1]["name"]
+        self.cordon(self.head1, host)
+        lids = self.lids_of(self.head1)
+
+        def has_all(node):
+            self.bring_up(node)
+            self.assertEqual((self.held(node), self.lids_of(node)), ([host], lids))
+            self.assertEqual(node.stop(), 0)
+        self.assertEqual(self.head1.stop(), 0)
+        # From an etcd that works.
+        self.store(self.head1, "migrate", "--to", "sqlite")
+        self.write("head1.yaml", self.config("sqlite"))
+        has_all(self.head1)
+        # By a file into SQLite.
+        self.store(self.head1, "export", self.path("moved.db"))
+        self.write("head2.yaml", self.config("sqlite"))
+        self.store(self.head2, "import", self.path("moved.db"))
+        has_all(self.head2)
+        # Back to etcd, and from the copy into a new one.
+        self.store(self.head1, "migrate", "--to", "etcd", "--replace")
+        self.write("head1.yaml", self.config())
+        has_all(self.head1)
+        self.etcds.destroy()
+        self.etcds.start()
+        self.store(self.head1, "migrate", "--to", "etcd", "--from-copy")
+        has_all(self.head1)
+
     def test_faults_of_a_snapshot_are_named(self):
         self.write("head1.yaml", "store: sqlite\n")
         self.bring_up(self.head1)
@@ -448,8 +556,15 @@ class OneFabric(Shared, opensm_test.Recorded):
 
     def test_a_takeover_of_an_unchanged_fabric_names_the_new_master_and_no_more(self):
         self.assertEqual(self.oracle.sets(self.path("trace2")), [])
+        self.wait_until(lambda: self.etcds.has("/fabricd/data/row/switch_tables/digests/0"))
+        last = max(mad.n for mad in self.oracle.read(self.path("trace2")).mads)
         self.head1.kill()
         self.wait_for_takeover(self.head2, THEIR_GUID)
+        # The master's digests vouch for what the waiting node has read.
+        reads = [mad.n for mad in self.oracle.read(self.path("trace2")).mads
+                 if mad.attr_name == "LFT"]
+        self.assertGreater(len(reads), 0)
+        self.assertLessEqual(max(reads), last)
         self.assertEqual({attribute for attribute, _, _, _ in self.oracle.sets(self.path("trace2"))},
                          {"PortInfo"})
         fields = {field for _, _, changed in self.oracle.port_changes(self.path("trace2"))
@@ -521,6 +636,50 @@ class OneFabric(Shared, opensm_test.Recorded):
         self.etcds.signal(signal.SIGCONT)
         self.wait_until(lambda: self.holds_true(lambda: self.held(self.head2) == [self.host]))
         self.wait_until(lambda: self.holds_true(lambda: self.cordon(self.head2, self.other)))
+
+    def test_a_waiting_node_that_is_cut_from_etcd_is_standby_until_it_is_back(self):
+        self.head2.kill()
+        proxies = [etcd.Proxy(client) for client in self.etcds.clients]
+        for proxy in proxies:
+            self.addCleanup(proxy.close)
+        self.write("head2.yaml", CONFIG % (
+            "etcd", ", ".join('"%s"' % proxy.address for proxy in proxies), LEASE, TIMEOUT,
+            "unix:" + self.head2.socket) + opensm_test.config(4))
+        self.head2.start(self.oracle.environment(self.sim, THEIRS, self.path("trace2b")))
+        self.head2.wait_for("mode=standby")
+        for proxy in proxies:
+            proxy.cut()
+        self.head2.wait_for("state=STANDBY")
+        self.assertEqual(self.held(self.head2), [self.host])
+        self.cordon(self.head1, self.other)
+        for proxy in proxies:
+            proxy.repair()
+        self.head2.wait_for("mode=standby")
+        self.wait_until(lambda: self.holds_true(
+            lambda: self.held(self.head2) == sorted([self.host, self.other])))
+        self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
+        self.assertEqual(self.oracle.sets(self.path("trace2b")), [])
+
+    def test_a_responding_master_stays_while_no_node_reaches_etcd(self):
+        self.etcds.signal(signal.SIGSTOP)
+        self.head2.wait_for("state=STANDBY")
+        self.assertEqual(self.sminfo(), (OUR_GUID, "MASTER"))
+        self.cordon(self.head1, self.other, code=UNAVAILABLE)
+        self.etcds.signal(signal.SIGCONT)
+        self.head2.wait_for("mode=standby")
+        self.wait_until(lambda: self.holds_true(lambda: self.cordon(self.head1, self.other)))
+        self.assertEqual(self.oracle.sets(self.path("trace2")), [])
+
+    def test_a_waiting_node_without_a_link_becomes_master_when_it_has_one(self):
+        self.sim.console('Unlink "%s"[1]' % THEIRS)
+        self.wait_until(lambda: "LocalPortDown" in self.problems(self.head2))
+        self.head1.kill()
+        self.head2.log.wait_for("etcd .*: nobody has the epoch")
+        self.wait_until(lambda: self.holds_true(
+            lambda: "LocalPortDown" in self.problems(self.head2)))
+        self.assertNotEqual(self.head2.ask("get", "sm")["state"], "MASTER")
+        self.sim.console('ReLink "%s"[1]' % THEIRS)
+        self.wait_for_takeover(self.head2, THEIR_GUID)
 
     def test_a_master_does_not_step_down_while_etcd_hangs(self):
         self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
