@@ -65,7 +65,8 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
     successor_.contends = Contends::kWithUnresponsiveOwner;
     successor_.unresponsive_master = view.sm.watched_guid;
     successor_.doubts_polls = !view.sm.watched_port_responds;
-    return "the master does not respond";
+    return successor_.doubts_polls ? "neither the master nor its port responds"
+                                   : "the master does not respond";
   }
   if (view.sm.watched_master == sweep::WatchedMaster::kNoMaster &&
       owner.role == FabricRole::kNoLink) {

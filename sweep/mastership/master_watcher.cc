@@ -10,6 +10,10 @@ namespace fabricd::sweep {
 
 namespace {
 
+// Of the reads of the port. For the device itself one request is in flight while it does not
+// respond, and that is the poll.
+constexpr mad::DeviceId kPortDevice = kProbeDevices + kProbeDeviceCount;
+
 const RemoteSm* Find(const std::vector<RemoteSm>& found, Guid guid) {
   const auto at =
       std::find_if(found.begin(), found.end(), [&](const auto& sm) { return sm.guid == guid; });
@@ -117,6 +121,7 @@ void MasterWatcher::AskPort(Instant now) {
   port_asked_at_ = now;
   auto request = devices_.Get(asked_.port, wire::AttributeId::kPortInfo, asked_.port.port.value());
   request.context = contexts_.port;
+  request.device = kPortDevice;
   request.pace = kPort;
   request.priority = 0;
   request.may_be_unknown = true;  // A lost read is no reason to doubt the device.

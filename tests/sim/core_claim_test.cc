@@ -43,6 +43,26 @@ class CoreClaim : public testing::Test {
   uint64_t TableGets() {
     return harness_.fabric().stats().Of(wire::AttributeId::kLinearForwardingTable).gets;
   }
+  // What a reader knows of the port of the master when polls get no response: it hangs, or nothing
+  // reaches the reader. nullopt: the polls go on.
+  std::optional<bool> DoesPortRespond(bool hangs) {
+    const size_t first = Add("node0001 mlx5_0");
+    const size_t second = Add("node0002 mlx5_0", SmMode::kStandby);
+    harness_.Start(first);
+    EXPECT_TRUE(harness_.RunUntilUp(first));
+    harness_.Start(second);
+    harness_.RunFor(seconds(10));
+    const auto& sm = [&]() -> const auto& { return manager(second).view->sm; };
+    EXPECT_EQ(sm().watched_master, sweep::WatchedMaster::kThere);
+    manager(hangs ? first : second).tamper = [](const mad::IncomingMad& mad) {
+      return mad.kind != mad::IncomingMad::Kind::kReceived;
+    };
+    const auto is_lost = [&] { return sm().watched_master == sweep::WatchedMaster::kUnresponsive; };
+    // Responses that are dropped here are not reported as timeouts: each attempt lasts a second
+    // more.
+    if (!harness_.RunUntil(is_lost, seconds(12))) return std::nullopt;
+    return sm().watched_port_responds;
+  }
   // Kills the master, and has `second` take its place; how many ports it has asked to register.
   size_t ReregisteredAfterTakeover(bool continues) {
     const size_t first = Add("node0001 mlx5_0"), second = Add("node0002 mlx5_0");
@@ -120,6 +140,14 @@ TEST_F(CoreClaim, AReaderNoticesThatItsMasterIsUnresponsive) {
   EXPECT_FALSE(harness_.RunUntil(is_unresponsive, seconds(200)));
   harness_.Kill(first);
   EXPECT_TRUE(harness_.RunUntil(is_unresponsive, seconds(3)));
+}
+
+TEST_F(CoreClaim, AReaderKnowsThatThePortOfAMasterThatHangsResponds) {
+  EXPECT_EQ(DoesPortRespond(/*hangs=*/true), true);
+}
+
+TEST_F(CoreClaim, AReaderDoubtsItsPollsWhereNoResponsesReachIt) {
+  EXPECT_EQ(DoesPortRespond(/*hangs=*/false), false);
 }
 
 TEST_F(CoreClaim, AReaderWatchesOneThatIsAboutToBecomeMaster) {

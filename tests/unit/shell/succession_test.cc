@@ -91,7 +91,7 @@ TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {
   view_.sm.watched_master = WatchedMaster::kUnresponsive;
   view_.sm.watched_guid = Guid(0x17);
   view_.reader_tables = Read();
-  EXPECT_EQ(Why(watch), "the master does not respond");
+  EXPECT_EQ(Why(watch), "neither the master nor its port responds");
   const Succession& next = watch.successor();
   EXPECT_EQ(next.contends, Contends::kWithUnresponsiveOwner);
   EXPECT_TRUE(next.continues);
