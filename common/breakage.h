@@ -58,6 +58,7 @@ enum class Breakage : uint8_t {
   kPauseNotNoticed,  // The fence is open to a master that was stopped.
   kNoLinkNotSaid,    // A node does not say that its port has no link.
   kPortsNotSaid,     // A node does not know which SMs share its state.
+  kHoldsNeverEnd,    // Holds stand on when their time is over.
   kCount,
   kFirstOfStore = kNotFenced,
   kFirstOfShared = kPauseNotNoticed,

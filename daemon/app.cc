@@ -160,11 +160,13 @@ absl::Status App::OpenCore(shell::CoreInputs inputs, const RunOptions& run) {
       .on_load = [this](const telemetry::CoreLoad& load) { telemetry_->OnLoad(load); }};
   progress_ = std::make_unique<ProgressReporter>(std::move(links), run.once);
   auto recorder = OpenRecorder();
-  if (!recorder.ok()) return recorder.status();
+  // The disk is full, for example: that must not keep a node from taking over.
+  if (!recorder.ok()) spdlog::error("nothing is recorded: {}", Message(recorder.status()));
   CoreHost::Links links_of_core{*transport_, state_->store(), state_->thread(), commands_.inbox(),
                                 *publisher_};
   links_of_core.fence = node_.Fence();
-  core_ = std::make_unique<CoreHost>(inputs, std::move(links_of_core), *std::move(recorder));
+  core_ = std::make_unique<CoreHost>(inputs, std::move(links_of_core),
+                                     recorder.ok() ? *std::move(recorder) : nullptr);
   return absl::OkStatus();
 }
 

@@ -153,9 +153,11 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto holds = store_->LoadHolds();
   if (!holds.ok()) return holds.status();
   state.core.holds = *std::move(holds);
-  auto actions = policy::LoadActions(*rows);
-  if (!actions.ok()) return actions.status();
-  state.core.actions = *std::move(actions);
+  // What rules did is no reason not to manage the fabric.
+  if (auto actions = policy::LoadActions(*rows); actions.ok())
+    state.core.actions = *std::move(actions);
+  else
+    spdlog::error("links are not suppressed as before: {}", Message(actions.status()));
   actions_.Begin(state.core.actions);
   auto takeover = sweep::LoadTakeover(*rows);
   if (!takeover.ok()) return takeover.status();

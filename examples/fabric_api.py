@@ -13,8 +13,10 @@ import grpc
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTO = os.path.join(os.path.dirname(HERE), "proto")
 PAUSE = 0.5  # Seconds between two attempts of a call.
+ATTEMPT = 10  # Seconds that a node has for an answer where there is another one to ask.
 # CANCELLED: by a node that starts again, to take over for example.
-NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED,
+             grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 def load(*names):
@@ -55,6 +57,15 @@ def master_endpoint(error):
     return ""
 
 
+def is_of_master(call):
+    """A node that is not master says what it is instead."""
+    return all(key != "fabric-sm-state" for key, _ in call.initial_metadata() or ())
+
+
+class NoMaster(Exception):
+    """No node that answers is master."""
+
+
 class Nodes:
     """The fabricds that share one fabric. Each answers questions; what changes something goes to the
     master: a node that waits beside it names it. Where a node does not answer the next one is
@@ -80,18 +91,29 @@ class Nodes:
         others = [server for server in self.servers if server != self.server]
         if error.code() not in NO_ANSWER or not others:
             return False
-        at = self.servers.index(self.server) + 1 if self.server in self.servers else 0
-        self.server = self.servers[at % len(self.servers)]
+        self.next()
         return True
 
-    def call(self, kind, method, request, timeout):
+    def next(self):
+        at = self.servers.index(self.server) + 1 if self.server in self.servers else 0
+        self.server = self.servers[at % len(self.servers)]
+
+    def call(self, kind, method, request, timeout, of_master=False):
         """The answer to a call, which is repeated for `timeout` seconds: a takeover takes a few. What
-        changes something must have a request_id, so that it is done once."""
+        changes something must have a request_id, so that it is done once. `of_master`: an answer of
+        another node, which may be old, does not count: then NoMaster is raised in the end."""
         end = time.monotonic() + timeout
         while True:
+            left = end - time.monotonic()
             try:
-                return getattr(self.stub(kind), method)(request, timeout=end - time.monotonic())
+                answer, call = getattr(self.stub(kind), method).with_call(
+                    request, timeout=min(left, ATTEMPT) if len(self.servers) > 1 else left)
+                if not of_master or is_of_master(call):
+                    return answer
+                if time.monotonic() + PAUSE >= end:
+                    raise NoMaster("%s is not master" % self.server)
+                self.next()
             except grpc.RpcError as error:
                 if not self.move(error) or time.monotonic() + PAUSE >= end:
                     raise
-                time.sleep(PAUSE)
+            time.sleep(PAUSE)

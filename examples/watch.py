@@ -24,6 +24,7 @@ fabric, messages, remediation_stub, event_messages, event_stub = fabric_api.load
     "event_service_pb2_grpc")
 
 OWNER = "example-watcher"
+STREAM = 120  # Seconds after which a stream is opened again: its node may hang.
 TRIGGERS = ["LinkDown", "LinkUp", "LinkSuppressed", "LinkReleased", "NodeVanished", "NodeAppeared",
             "ConditionRaised", "ConditionCleared", "RerouteCompleted"]
 
@@ -34,10 +35,12 @@ class Watcher:
         self.ttl = ttl
         self.failures = 0  # In a row.
         self.version = ""  # Of the last event or bookmark seen.
+        self.is_watching = False
         self.nics = {}     # The devices seen of each host: one without a cable is not on the fabric.
 
-    def call(self, method, request, timeout):
-        return self.nodes.call(remediation_stub.RemediationServiceStub, method, request, timeout)
+    def call(self, method, request, timeout, of_master=False):
+        return self.nodes.call(remediation_stub.RemediationServiceStub, method, request, timeout,
+                               of_master)
 
     def holds(self):
         """Our own cordons, by host."""
@@ -62,8 +65,11 @@ class Watcher:
 
     def look(self):
         """Cordons what is in trouble, lifts what is not any more."""
+        # To a node that only waits each NIC is UNKNOWN.
+        ready = self.call("BatchGetReadiness", messages.BatchGetReadinessRequest(), 10,
+                          of_master=True)
         holds = self.holds()
-        for host in self.call("BatchGetReadiness", messages.BatchGetReadinessRequest(), 10).hosts:
+        for host in ready.hosts:
             hold = holds.get(host.host)
             trouble = self.trouble(host, hold)
             if trouble and hold is None:
@@ -86,10 +92,13 @@ class Watcher:
 
     def follow(self):
         """Looks once, then after each event that may matter."""
-        request = event_messages.WatchEventsRequest(resource_version=self.version, types=TRIGGERS)
-        stream = self.nodes.stub(event_stub.EventServiceStub).WatchEvents(request)
         self.look()
-        print("watching %d hosts" % len(self.nics), flush=True)
+        if self.failures or not self.is_watching:
+            print("watching %d hosts" % len(self.nics), flush=True)
+        self.is_watching, self.failures = True, 0
+        # What happened since the look is seen by the next one, at the first bookmark at the latest.
+        request = event_messages.WatchEventsRequest(resource_version=self.version, types=TRIGGERS)
+        stream = self.nodes.stub(event_stub.EventServiceStub).WatchEvents(request, timeout=STREAM)
         for message in stream:
             self.failures = 0
             if message.HasField("event"):
@@ -110,15 +119,21 @@ def main():
     arguments = parser.parse_args()
     watcher = Watcher(arguments.server.split(","), arguments.ttl)
     while watcher.failures < 10:
+        server = watcher.nodes.server
         try:
             watcher.follow()
+        except fabric_api.NoMaster as error:
+            print(error, file=sys.stderr)
         except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED and not watcher.failures:
+                continue  # Of the stream: it is opened again.
             if error.code() == grpc.StatusCode.OUT_OF_RANGE:
                 watcher.version = ""  # Too old: what was missed is seen by look().
             print("%s: %s" % (error.code().name, error.details()), file=sys.stderr)
-            watcher.nodes.move(error)
-            watcher.failures += 1
-            time.sleep(1)
+            if watcher.nodes.server == server:
+                watcher.nodes.move(error)
+        watcher.failures += 1
+        time.sleep(1)
     return 1
 
 

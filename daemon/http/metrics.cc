@@ -115,8 +115,9 @@ class FabricCollector final : public prometheus::Collectable {
                 "Until the lease of this node's epoch is over, unless etcd extends it; 0: it has "
                 "none.");
       out.Add(std::chrono::duration<double>(age->lease_left).count());
-      out.Begin("fabricd_store_answer_age_seconds",
-                "Since etcd last answered this node. What a waiting node shows is as old.");
+      out.Begin(
+          "fabricd_store_answer_age_seconds",
+          "Since etcd last answered this node. What a waiting node shows is at least as old.");
       out.Add(std::chrono::duration<double>(age->since_answer).count());
     }
     const auto nodes = sources_.backend->sharing_nodes();

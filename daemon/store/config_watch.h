@@ -3,6 +3,7 @@
 // differently. Pure; one thread. The problem ConfigDiffers of `get sm` is the same.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,19 +22,22 @@ class ConfigWatch {
   static constexpr Duration kInterval = std::chrono::seconds(1);
 
   bool IsDue(Instant now) const { return now >= next_; }
-  // The event of a change since the last call; nullopt: there was none. Other keys are one. A list
-  // without this node says nothing: etcd has not answered yet.
+  // The event of a change since the last call; nullopt: there was none. Other keys are one. The
+  // first list with another node is one too: an earlier owner of the epoch may have raised it. A
+  // list without this node says nothing: etcd has not answered yet.
   std::optional<fabric::FabricEvent> Look(const std::vector<SharingNode>& nodes, Instant now) {
     next_ = now + kInterval;
-    bool has_this = false;
+    const auto own =
+        std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.is_this; });
+    if (own == nodes.end() || (!last_ && nodes.size() < 2)) return std::nullopt;
     std::string differences;
     for (const SharingNode& node : nodes) {
-      has_this = has_this || node.is_this;
       if (node.different_keys.empty()) continue;
-      differences += differences.empty() ? "" : "; ";
-      differences += node.name + " " + Difference(node);
+      differences +=
+          fmt::format("{}{} and {} are configured differently: {}", differences.empty() ? "" : "; ",
+                      own->name, node.name, fmt::join(node.different_keys, ", "));
     }
-    if (!has_this || differences == last_) return std::nullopt;
+    if (differences == last_) return std::nullopt;
     last_ = differences;
     fabric::FabricEvent event;
     event.type = differences.empty() ? "ConditionCleared" : "ConditionRaised";
@@ -50,7 +54,7 @@ class ConfigWatch {
   }
 
  private:
-  std::string last_;  // Empty: all were alike.
+  std::optional<std::string> last_;  // Empty: all were alike.
   Instant next_{};
 };
 

@@ -39,6 +39,7 @@ absl::Status CheckParts(const std::string& where, const StoredRows& rows) {
   note("tables", shell::LoadTables(rows).status());
   note("takeover", sweep::LoadTakeover(rows).status());
   note("verdicts", policy::LoadVerdicts(rows).status());
+  note("actions", policy::LoadActions(rows).status());
   note("clients of Subnet Administration", sa::SaState::Make(rows, FirstEpochMs()).status());
   if (faults.empty()) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kDataLoss, "{}: {}", where, fmt::join(faults, "; "));

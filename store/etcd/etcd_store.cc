@@ -207,8 +207,10 @@ absl::Status EtcdStore::Adopt(Found found, const Contents& copy) {
     Say(Unavailable("{}; this fabricd takes it when it becomes master", Message(found.held)));
   }
   // Jobs come first, also where the disk is full: a later copy has all that this one lacks.
-  if (!WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_).ok())
+  if (!WriteLocalCopy(*local_, Flatten(copy), rows_, options_.prefix, last_write_).ok()) {
     uncopied_ = Difference(Flatten(copy), rows_);
+    has_uncopied_ = true;
+  }
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/breakage.h"
 #include "common/status.h"
 #include "policy/intent_maker.h"
 #include "policy/target.h"
@@ -399,6 +400,7 @@ void HoldKeeper::Refresh(Instant now) {
 void HoldKeeper::OnTimer(Instant now) {
   RetimeIfDue(now);
   const auto next = book_.NextExpiry();
+  if (IsBroken(Breakage::kHoldsNeverEnd)) next_try_ = now + std::chrono::hours(1);
   if (!Follows() && next && *next <= Wall(now) && !IsUnderWay(Verb::kExpire) && now >= next_try_)
     Enqueue({.verb = Verb::kExpire}, now);
   Refresh(now);

@@ -297,6 +297,12 @@ void Remediation::RestoreDamping(Instant now) {
     const PortRef a = policy::PortRefOf(link.a, *fabric_.snapshot);
     const PortRef b = policy::PortRefOf(link.b, *fabric_.snapshot);
     if (a.IsNone() || b.IsNone()) return !damping_.LastsUntil(link.penalty, at, now);
+    // Another cable does not flap.
+    const auto may_be = [&](PortRef end, PortRef other) {
+      const fabric::Port* const port = fabric_.snapshot->port(end);
+      return port != nullptr && (port->peer.IsNone() || port->peer == other);
+    };
+    if (!may_be(a, b) || !may_be(b, a)) return true;
     const LinkId id(a, b);
     if (damping_.Restore({id, link.penalty, at, link.flaps}, now))
       RaiseFlapping(id, "the link flapped before this manager started", now);

@@ -104,7 +104,6 @@ void Verdicts::Begin(Instant now) {
   for (const auto& [id, hold] : keeper_.book().standing()) {
     if (hold.owner != kOwnHoldOwner) continue;
     inherited_->push_back(id);
-    NoteHeld(hold, now);
   }
   if (inherited_->empty()) return;
   const policy::ConditionOptions& options = fabric_.options.policy.conditions;
@@ -113,18 +112,6 @@ void Verdicts::Begin(Instant now) {
        {&options.noisy_traps, &options.trap_storm, &options.unresponsive, &options.set_errors})
     longest = std::max(longest, 2 * rule->window);
   claims_end_ = now + longest;
-}
-
-// For the breaker: a hold of an earlier run, by the host that it holds.
-void Verdicts::NoteHeld(const policy::Hold& hold, Instant now) {
-  const policy::HoldTarget& target = hold.target;
-  if (target.nodes.empty() && target.ports.empty()) return;
-  const Guid guid = target.nodes.empty() ? target.ports.front().node : target.nodes.front();
-  const PortRef port = policy::PortRefOf({guid, PortNum(0)}, *fabric_.snapshot);
-  const fabric::Node* const node = NodeOf(port, *fabric_.snapshot);
-  if (node == nullptr || node->IsSwitch()) return;
-  const Duration ago = std::chrono::milliseconds(keeper_.Wall(now) - hold.created);
-  held_systems_.emplace_back(now - std::clamp(ago, Duration::zero(), kWeek), SystemOf(*node));
 }
 
 void Verdicts::OnTimer(Instant now) {
@@ -204,8 +191,9 @@ std::string Verdicts::BreakerObjection(const Fault& fault, Instant now) {
   return tripped_ ? "the circuit breaker has tripped: a reload resets it" : "";
 }
 
-std::string Verdicts::Objection(const Finding& finding, Instant now) {
+std::string Verdicts::Objection(const Finding& finding, bool stands, Instant now) {
   if (IsExcluded(finding.fault, now)) return "the node is excluded from enforcement";
+  if (stands) return "";
   size_t own = 0, end_ports = 0;
   for (const auto& [id, hold] : keeper_.book().standing())
     own += hold.owner == kOwnHoldOwner && hold.kind == finding.recommended;
@@ -219,8 +207,6 @@ std::string Verdicts::Objection(const Finding& finding, Instant now) {
 }
 
 void Verdicts::Enforce(Finding& finding, Instant now) {
-  finding.held_back = Objection(finding, now);
-  if (!finding.held_back.empty()) return;
   policy::Hold hold;
   hold.kind = finding.recommended;
   hold.mode = policy::DrainMode::kSoft;
@@ -228,9 +214,15 @@ void Verdicts::Enforce(Finding& finding, Instant now) {
   hold.owner = kOwnHoldOwner;
   hold.reason = fmt::format("{}: {}", finding.fault.type, finding.fault.message)
                     .substr(0, policy::kMaxReasonBytes);
-  if (const fabric::Node* node =
-          NodeOf(HostEndOf(finding.fault, *fabric_.snapshot), *fabric_.snapshot))
-    held_systems_.emplace_back(now, SystemOf(*node));
+  // That of an earlier run, or of another condition: it is claimed. It was allowed when it was
+  // made.
+  const auto existing = keeper_.book().FindExisting(hold);
+  const bool stands = existing.ok() && *existing != nullptr;
+  finding.held_back = Objection(finding, stands, now);
+  if (!finding.held_back.empty()) return;
+  const fabric::Node* const node =
+      NodeOf(HostEndOf(finding.fault, *fabric_.snapshot), *fabric_.snapshot);
+  if (node != nullptr && !stands) held_systems_.emplace_back(now, SystemOf(*node));
   finding.reference = next_reference_++;
   asked_[finding.reference] = {finding.fault.type, finding.fault.port};
   keeper_.CreateOwn(finding.reference, std::move(hold), now);

@@ -81,10 +81,9 @@ class Verdicts {
   policy::HoldTarget TargetOf(const Fault& fault) const;
   policy::HoldKind RecommendedFor(const Fault& fault) const;
   bool IsExcluded(const Fault& fault, Instant now) const;
-  // Why no hold may be created. Empty: it may.
-  std::string Objection(const Finding& finding, Instant now);
+  // Why no hold may be created. Empty: it may. `stands`: an own one is there already.
+  std::string Objection(const Finding& finding, bool stands, Instant now);
   std::string BreakerObjection(const Fault& fault, Instant now);
-  void NoteHeld(const policy::Hold& hold, Instant now);
   void Enforce(Finding& finding, Instant now);
   void TakeBack(Finding& finding, Instant now);
   void Tell(const char* type, const Finding& finding, std::string message, Instant now);

@@ -26,6 +26,7 @@ struct Case {
 
 constexpr Case kCases[] = {
     {"Holds", Breakage::kHoldsForgotten, "holds"},
+    {"HoldEnds", Breakage::kHoldsNeverEnd, "holds"},
     {"PKeys", Breakage::kPartitionsForgotten, "P_Keys"},
     {"Lids", Breakage::kLidGivenTwice, "LIDs"},
     {"OldMaster", Breakage::kPauseNotNoticed, "old master", /*first=*/110},

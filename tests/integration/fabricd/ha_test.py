@@ -298,7 +298,8 @@ class Nodes(Shared):
         self.assertRegex(self.problems(self.head1)["ConfigDiffers"], ": damping.half_life$")
         self.wait_until(lambda: [event for event in self.head1.ask("get", "events")["events"]
                                  if event["type"] == "ConditionRaised" and
-                                 event["message"].endswith(": damping.half_life")])
+                                 event["message"].endswith(
+                                     "are configured differently: damping.half_life")])
         self.head1.kill()
         self.head2.wait_for("subnet_up")
         self.assertRegex(self.head2.ctl("config", "view"), r"half_life\W+(240s|4m)")
@@ -364,6 +365,20 @@ class Nodes(Shared):
         # Of several the one that answers is asked, and during a takeover the next master.
         self.head1.kill()
         self.assertIn("lifted both", schedule(self.head1.socket, self.head2.socket))
+
+    def test_an_example_watcher_cordons_nothing_because_of_a_takeover(self):
+        self.bring_up(self.head1)
+        self.head2.start(fabric=FABRIC)
+        self.head2.wait_for("mode=standby")
+        watcher = ibsim.Lines(self.start([
+            PYTHON, os.path.join(EXAMPLES, "watch.py"), "--server",
+            "unix:%s,unix:%s" % (self.head2.socket, self.head1.socket)]))
+        watcher.wait_for("watching 8 hosts")
+        self.head1.kill()
+        self.head2.wait_for("subnet_up")
+        watcher.wait_for("watching 8 hosts", times=2)
+        self.assertNotIn("cordoned", watcher.text())
+        self.assertEqual(self.held(self.head2), [])
 
     def test_events_and_audit_are_the_same_on_every_node(self):
         self.bring_up(self.head1)

@@ -15,12 +15,18 @@ TEST(ConfigWatch, ReportsEachChangeOnce) {
   own.is_this = true;
   SharingNode other;
   other.name = "head2 pid 7";
-  EXPECT_FALSE(watch.Look({own, other}, now));
+  own.name = "head1 pid 5";
+  EXPECT_FALSE(watch.Look({own}, now));
+  // An earlier owner of the epoch may have seen them differ.
+  const auto first = watch.Look({own, other}, now += seconds(1));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->type, "ConditionCleared");
   other.different_keys = {"lid.lmc", "sm.sm_key"};
   const auto differs = watch.Look({own, other}, now += seconds(1));
   ASSERT_TRUE(differs);
   EXPECT_EQ(differs->type, "ConditionRaised");
-  EXPECT_EQ(differs->message, "head2 pid 7 is not configured as this node: lid.lmc, sm.sm_key");
+  EXPECT_EQ(differs->message,
+            "head1 pid 5 and head2 pid 7 are configured differently: lid.lmc, sm.sm_key");
   EXPECT_FALSE(watch.Look({own, other}, now += seconds(1)));
   // Without an answer of etcd nothing has changed.
   EXPECT_FALSE(watch.Look({}, now += seconds(1)));

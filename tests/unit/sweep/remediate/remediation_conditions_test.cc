@@ -157,6 +157,40 @@ TEST_F(RemediationTest, EnforcedConditionsHoldAndReleaseTheHost) {
   EXPECT_THAT(Told(), Contains("HoldKept"));
 }
 
+TEST_F(RemediationTest, OnlyTheSameLinkIsSuppressedAfterARestart) {
+  for (int i = 0; i < 4; ++i) Flap(kTrunk());
+  const policy::ActionRecord known = remediation_->View(now_)->actions;
+  ASSERT_EQ(known.suppressed.size(), 1u);
+  // The fabric is found after the start.
+  const auto restart = [&](const policy::ActionRecord& actions) {
+    snapshot_ = std::make_shared<const fabric::FabricSnapshot>();
+    Begin({}, kEpoch, actions);
+  };
+  restart(known);
+  ASSERT_EQ(remediation_->View(now_)->damped.size(), 1u);
+  EXPECT_EQ(remediation_->View(now_)->actions, known);
+  EXPECT_EQ(remediation_->View(now_)->conditions.at(0).type, "LinkFlapping");
+  // Another cable, or a port that the switch does not have.
+  for (const uint8_t port : {uint8_t{5}, uint8_t{250}}) {
+    policy::ActionRecord other = known;
+    other.suppressed[0].b.port = PortNum(port);
+    restart(other);
+    EXPECT_TRUE(remediation_->View(now_)->damped.empty());
+    EXPECT_TRUE(remediation_->View(now_)->conditions.empty());
+    EXPECT_EQ(remediation_->View(now_)->actions, policy::ActionRecord());
+  }
+  // It may come: a switch that does not respond now.
+  policy::ActionRecord away = known;
+  away.suppressed[0].b.node = Guid(0x999);
+  restart(away);
+  EXPECT_TRUE(remediation_->View(now_)->damped.empty());
+  EXPECT_EQ(remediation_->View(now_)->actions, away);
+  now_ += std::chrono::hours(1);
+  SetState(fabric_.Host(3), wire::PortState::kInit);
+  Look();
+  EXPECT_EQ(remediation_->View(now_)->actions, policy::ActionRecord());
+}
+
 TEST_F(RemediationTest, AnExcludedNodeIsHeldOnceTheExclusionEnds) {
   policy::ConditionOptions& conditions = options_.policy.conditions;
   conditions.noisy_traps.mode = policy::ConditionMode::kEnforce;

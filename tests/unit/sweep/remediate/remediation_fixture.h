@@ -33,10 +33,11 @@ class RemediationTest : public testing::Test {
     local_ = fabric_.Host(0);
     Begin({});
   }
-  void Begin(policy::StoredHolds holds, policy::WallMs epoch = kEpoch) {
+  void Begin(policy::StoredHolds holds, policy::WallMs epoch = kEpoch,
+             policy::ActionRecord actions = {}) {
     remediation_ =
         std::make_unique<Remediation>(KnownFabric{snapshot_, lids_, routes_, local_, options_},
-                                      effects_, questions_, std::move(holds));
+                                      effects_, questions_, std::move(holds), std::move(actions));
     remediation_->Begin(epoch, now_);
     snapshot_ = fabric_.builder.Build();
     remediation_->OnSnapshot(now_);

@@ -174,6 +174,47 @@ TEST_F(VerdictsTest, AfterTwoReleasesInAWeekAHoldStands) {
   EXPECT_EQ(effects_.events.back().type, "HoldKept");
 }
 
+TEST_F(VerdictsTest, TheBreakerAndReleasesOutliveARestart) {
+  options_.policy.conditions.breaker_percent = 5;  // Of 40 hosts: two.
+  Raise(Fault(fabric_.Host(1)));
+  Clear(fabric_.Host(1));
+  for (size_t host : {1, 2, 3}) Raise(Fault(fabric_.Host(host)));
+  policy::ActionRecord record;
+  verdicts_.AddTo(record);
+  EXPECT_TRUE(record.breaker_tripped);
+  ASSERT_THAT(record.releases, SizeIs(1));
+  EXPECT_EQ(record.releases[0].port.node, Guid(0x101));
+
+  Verdicts later(known_, gone_, keeper_, effects_);
+  later.Restore(record, keeper_.Wall(now_), now_);
+  later.Begin(now_);
+  // Holds that stand are claimed by their conditions: the breaker is about new ones.
+  for (size_t host : {1, 2, 4}) {
+    later.Raise(Fault(fabric_.Host(host)), now_);
+    AnswerAll();
+    for (const HoldKeeper::Answer& answer : keeper_.TakeAnswers()) later.OnAnswer(answer, now_);
+  }
+  EXPECT_NE(later.List().at(0).hold, 0u);
+  EXPECT_NE(later.List().at(1).hold, 0u);
+  EXPECT_THAT(later.List().at(2).held_back, HasSubstr("the circuit breaker has tripped"));
+  policy::ActionRecord again;
+  later.AddTo(again);
+  EXPECT_EQ(again, record);
+}
+
+TEST_F(VerdictsTest, HoldsOfAnEarlierRunAreClaimedWhereTheBudgetIsUsedUp) {
+  options_.policy.holds.budget = 1;
+  options_.policy.holds.budget_per_mille = 0;
+  Raise(Fault(fabric_.Host(1)));
+  ASSERT_EQ(HoldCount(), 1u);
+  Verdicts later(known_, gone_, keeper_, effects_);
+  later.Begin(now_);
+  later.Raise(Fault(fabric_.Host(1)), now_);
+  AnswerAll();
+  for (const HoldKeeper::Answer& answer : keeper_.TakeAnswers()) later.OnAnswer(answer, now_);
+  EXPECT_NE(later.List().at(0).hold, 0u);
+}
+
 TEST_F(VerdictsTest, OwnHoldsOfAnEarlierRunAreTakenBackUnlessTheirConditionComesAgain) {
   policy::StoredHolds stored;
   for (uint64_t i : {1, 2}) {
