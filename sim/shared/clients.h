@@ -16,7 +16,8 @@ class Clients {
   // As HoldClients and PartitionClients.
   Clients(SharedWorld& world, const Places& places, Rng& rng, uint64_t seed,
           const std::function<ManagementNode*()>& master, const Say& say)
-      : holds_(world, places, rng, ~seed, master,
+      : world_(world),
+        holds_(world, places, rng, ~seed, master,
                [say](const std::string& what) { say("holds", what); }),
         partitions_(world, places, seed, master,
                     [say](const std::string& what) { say("P_Keys", what); }) {}
@@ -32,8 +33,10 @@ class Clients {
     partitions_.OnFinished(finished);
   }
   void OnView(const ManagementNode& node, const sweep::FabricView& view) {
-    holds_.OnView(node, view);
-    partitions_.OnView(node, view);
+    const bool owns = node.process() == world_.store.ledger.owner() && node.may_write();
+    if (view.sm.state != wire::SmState::kMaster || !owns) return;
+    holds_.CheckKnown(node, view);
+    partitions_.CheckKnown(node, view);
   }
   // After the faults.
   void OnEnd(const ManagementNode& master) {
@@ -44,6 +47,7 @@ class Clients {
   uint64_t partitions() const { return partitions_.acknowledged(); }
 
  private:
+  const SharedWorld& world_;
   HoldClients holds_;
   PartitionClients partitions_;
 };

@@ -34,8 +34,7 @@ void HoldClients::Ask() {
   hold.target.nodes = {device.guid()};
   std::optional<Duration> ttl;
   if (times_.Chance(0.4)) ttl = seconds(5) + UpTo(seconds(30), times_);
-  const uint64_t command = next_command_++;
-  asked_[command] = {hold, false, ttl, world_.now()};
+  const uint64_t command = commands_.Add({hold, false, ttl, world_.now()});
   master->Post(sweep::CreateHold{command, hold, ttl});
 }
 
@@ -44,24 +43,17 @@ void HoldClients::Lift() {
   if (master == nullptr || standing_.empty()) return;
   auto which = standing_.begin();
   std::advance(which, static_cast<std::ptrdiff_t>(rng_.Below(standing_.size())));
-  const uint64_t command = next_command_++;
   const policy::Hold& hold = which->second.hold;
-  asked_[command] = {hold, true};
+  const uint64_t command = commands_.Add({hold, true});
   lifting_.insert(which->first);
   master->Post(sweep::DeleteHold{command, {which->first, hold.owner}});
 }
 
 void HoldClients::OnFinished(const sweep::FinishedCommand& finished) {
-  const auto found = asked_.find(finished.command);
-  if (found == asked_.end()) return;
-  const Asked asked = std::move(found->second);
-  asked_.erase(found);
-  if (!finished.status.ok()) {
-    world_.Tell(fmt::format("refused: {}", Message(finished.status)));
-    return;
-  }
-  if (asked.lift) {
-    standing_.erase(asked.hold.id);
+  const std::optional<Asked> asked = commands_.TakeDone(finished);
+  if (!asked) return;
+  if (asked->lift) {
+    standing_.erase(asked->hold.id);
   } else if (finished.hold) {
     const policy::Hold& hold = finished.hold->hold;
     world_.Tell(fmt::format("hold {} of {} is acknowledged", hold.id, hold.target.name));
@@ -69,18 +61,15 @@ void HoldClients::OnFinished(const sweep::FinishedCommand& finished) {
     const auto [known, is_new] = standing_.try_emplace(hold.id, Standing{hold});
     Standing& standing = known->second;
     if (is_new && finished.hold->existing) standing.earliest = Instant{};
-    if (asked.ttl && !finished.hold->existing) {
-      standing.earliest = asked.at + *asked.ttl;
-      standing.latest = world_.now() + *asked.ttl;
+    if (asked->ttl && !finished.hold->existing) {
+      standing.earliest = asked->at + *asked->ttl;
+      standing.latest = world_.now() + *asked->ttl;
     }
     ++acknowledged_;
   }
 }
 
-// Whoever has the epoch knows what was acknowledged.
-void HoldClients::OnView(const ManagementNode& node, const sweep::FabricView& view) {
-  const bool owns = node.process() == world_.store.ledger.owner() && node.may_write();
-  if (view.sm.state != wire::SmState::kMaster || !owns) return;
+void HoldClients::CheckKnown(const ManagementNode& node, const sweep::FabricView& view) {
   for (const auto& [id, standing] : standing_) {
     if (lifting_.contains(id) || world_.now() >= standing.earliest - tolerance_) continue;
     const policy::Hold& hold = standing.hold;

@@ -15,6 +15,7 @@
 #include "policy/hold.h"
 #include "sim/faults/places.h"
 #include "sim/shared/management_node.h"
+#include "sim/shared/pending_commands.h"
 #include "sim/shared/shared_world.h"
 
 namespace fabricd::sim {
@@ -36,7 +37,8 @@ class HoldClients {
   void Plan(Duration phase);
   // A node has answered.
   void OnFinished(const sweep::FinishedCommand& finished);
-  void OnView(const ManagementNode& node, const sweep::FabricView& view);
+  // `node` is master with the epoch, and shows `view`: it knows all acknowledged holds.
+  void CheckKnown(const ManagementNode& node, const sweep::FabricView& view);
   // `view`: of the master, after the faults. Holds whose time is over are gone.
   void CheckEnds(const sweep::FabricView& view);
   // By how much the end of a hold may be off (WallClocks::tolerance).
@@ -65,11 +67,10 @@ class HoldClients {
   Rng times_;
   const std::function<ManagementNode*()> master_;
   const std::function<void(const std::string&)> say_;
-  std::map<uint64_t, Asked> asked_;        // By command; not answered, perhaps never.
+  PendingCommands<Asked> commands_{world_, 1000};
   std::map<uint64_t, Standing> standing_;  // By id, as acknowledged.
   std::set<uint64_t> lifting_;             // Ids that may be gone.
   Duration tolerance_{};
-  uint64_t next_command_ = 1000;
   uint64_t acknowledged_ = 0;
 };
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "common/status.h"
 #include "sim/faults/draw.h"
 
 namespace fabricd::sim {
@@ -21,27 +20,21 @@ void PartitionClients::Plan(Duration phase) {
   }
 }
 
-void PartitionClients::Post(ManagementNode& master, policy::PartitionRequest request, Asked asked) {
-  const uint64_t command = next_command_++;
-  asked_[command] = std::move(asked);
-  master.Post(sweep::ChangePartitions{command, std::move(request)});
-}
-
 // The lowest free number is asked for.
 void PartitionClients::Create() {
   ManagementNode* const master = master_();
   if (master == nullptr || !master->view().subnet_up) return;
   policy::PartitionRequest request;
   request.verb = Verb::kCreate;
-  request.partition.name = fmt::format("tenant{}", next_command_);
+  request.partition.name = fmt::format("tenant{}", commands_.next());
   for (uint64_t count = rng_.Below(3); count > 0; --count) {
     const SimDevice& device = *world_.fabric().device(OneOf(places_.nodes(), rng_));
     if (device.IsSwitch()) continue;
     request.partition.members = {
         {device.port(PortNum(1)).guid, policy::PortClass::kNone, policy::Membership::kFull}};
   }
-  Asked asked{request.partition.name};
-  Post(*master, std::move(request), std::move(asked));
+  const uint64_t command = commands_.Add({request.partition.name});
+  master->Post(sweep::ChangePartitions{command, std::move(request)});
 }
 
 void PartitionClients::Delete() {
@@ -53,40 +46,32 @@ void PartitionClients::Delete() {
   request.verb = Verb::kDelete;
   request.partition.number = which->first;
   deleting_.insert(which->first);
-  Post(*master, std::move(request), {which->second, which->first});
+  const uint64_t command = commands_.Add({which->second, which->first});
+  master->Post(sweep::ChangePartitions{command, std::move(request)});
 }
 
 void PartitionClients::OnFinished(const sweep::FinishedCommand& finished) {
-  const auto found = asked_.find(finished.command);
-  if (found == asked_.end()) return;
-  const Asked asked = std::move(found->second);
-  asked_.erase(found);
-  if (!finished.status.ok()) {
-    world_.Tell(fmt::format("refused: {}", Message(finished.status)));
-    return;
-  }
-  if (asked.number != 0) {
+  const std::optional<Asked> asked = commands_.TakeDone(finished);
+  if (!asked) return;
+  if (asked->number != 0) {
     // Another may have it since a deletion whose answer was lost.
-    const auto stands = stands_.find(asked.number);
-    if (stands != stands_.end() && stands->second == asked.name) stands_.erase(stands);
+    const auto stands = stands_.find(asked->number);
+    if (stands != stands_.end() && stands->second == asked->name) stands_.erase(stands);
     return;
   }
   if (finished.partitions == nullptr) return;
   const uint16_t number = finished.partitions->number;
-  world_.Tell(fmt::format("partition {:#06x} of {} is acknowledged", number, asked.name));
-  const auto [stands, is_new] = stands_.try_emplace(number, asked.name);
+  world_.Tell(fmt::format("partition {:#06x} of {} is acknowledged", number, asked->name));
+  const auto [stands, is_new] = stands_.try_emplace(number, asked->name);
   if (!is_new && !deleting_.contains(number))
-    say_(fmt::format("{:#06x} was given to {} while it was that of {}", number, asked.name,
+    say_(fmt::format("{:#06x} was given to {} while it was that of {}", number, asked->name,
                      stands->second));
-  stands->second = asked.name;
+  stands->second = asked->name;
   deleting_.erase(number);
   ++acknowledged_;
 }
 
-// Whoever has the epoch knows what was acknowledged.
-void PartitionClients::OnView(const ManagementNode& node, const sweep::FabricView& view) {
-  const bool owns = node.process() == world_.store.ledger.owner() && node.may_write();
-  if (view.sm.state != wire::SmState::kMaster || !owns) return;
+void PartitionClients::CheckKnown(const ManagementNode& node, const sweep::FabricView& view) {
   for (const auto& [number, name] : stands_) {
     if (deleting_.contains(number)) continue;
     const policy::Partition* const shown = view.partitions->partitions.Find(number);

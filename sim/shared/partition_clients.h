@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PartitionClients: operators who create and delete partitions through the master of the time, and
-// the checker of what was acknowledged: a P_Key belongs to one partition at a time, and whoever is
-// master later with the epoch knows the partition, until it is deleted.
+// the checker of acknowledged partitions: a P_Key belongs to one partition at a time, and each
+// later master with the epoch knows the partition, until it is deleted.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "common/rng.h"
 #include "sim/faults/places.h"
 #include "sim/shared/management_node.h"
+#include "sim/shared/pending_commands.h"
 #include "sim/shared/shared_world.h"
 
 namespace fabricd::sim {
@@ -33,7 +34,8 @@ class PartitionClients {
   void Plan(Duration phase);
   // A node has answered.
   void OnFinished(const sweep::FinishedCommand& finished);
-  void OnView(const ManagementNode& node, const sweep::FabricView& view);
+  // `node` is master with the epoch, and shows `view`: it knows all acknowledged partitions.
+  void CheckKnown(const ManagementNode& node, const sweep::FabricView& view);
 
   uint64_t acknowledged() const { return acknowledged_; }
 
@@ -44,17 +46,15 @@ class PartitionClients {
   };
   void Create();
   void Delete();
-  void Post(ManagementNode& master, policy::PartitionRequest request, Asked asked);
 
   SharedWorld& world_;
   const Places& places_;
   Rng rng_;
   const std::function<ManagementNode*()> master_;
   const std::function<void(const std::string&)> say_;
-  std::map<uint64_t, Asked> asked_;         // By command; not answered, perhaps never.
+  PendingCommands<Asked> commands_{world_, 1'000'000};
   std::map<uint16_t, std::string> stands_;  // Names by number, as acknowledged.
   std::set<uint16_t> deleting_;             // Numbers that may be free.
-  uint64_t next_command_ = 1'000'000;
   uint64_t acknowledged_ = 0;
 };
 

@@ -75,7 +75,7 @@ class Ledger {
   std::map<uint64_t, Write> open_;  // Those that may exist, or whose answer is outstanding.
   store::FlatRows at_take_;         // What existed when the owner took the epoch.
   std::map<std::string, std::string> given_;  // LID → key of the port that has it, acknowledged.
-  // By the keys of holds that were acknowledged, ever: what was asked for.
+  // The request of each hold that was ever acknowledged, by its key.
   std::map<std::string, std::string> ids_;
   uint64_t owner_ = 0;
   uint64_t writes_ = 0, acknowledged_ = 0, takes_ = 0;
