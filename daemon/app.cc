@@ -47,7 +47,12 @@ App::App(ConfigKeeper::Kept config, const RunOptions& run)
           [this](auto job) { return state_->Post(std::move(job)); },
           {.core = [this](auto changed) { commands_.inbox().PushLatest(std::move(changed)); },
            .clients = [this](auto rows) { sa_keeper_->Replace({std::move(rows)}); },
-           .verdicts = [this](auto stored) { verdicts_->Follow(std::move(stored)); }},
+           .verdicts = [this](auto stored) { verdicts_->Follow(std::move(stored)); },
+           .reading_is_stale =
+               [this] {
+                 spdlog::info("the master has recorded other tables than were read: reading again");
+                 PostSweep(/*heavy=*/true, [](const absl::Status&) {});
+               }},
           [this](auto ports) { commands_.inbox().PushLatest(std::move(ports)); }) {
   ConfigKeeper::Hooks hooks;
   hooks.load = run.load_config;
@@ -242,7 +247,7 @@ bool App::OnTurn(const sweep::Core& core) {
   }
   if (state_->m_keys().IsDue(now))
     state_->m_keys().Look(view(), now, [this](auto job) { return state_->Post(std::move(job)); });
-  node_.Follow(now);
+  node_.Follow(*view(), now);
   publisher_->Beat();
   if (state_->Beat(*view(), now)) commands_.inbox().PushLatest(sweep::StoreTakesWrites());
   return !stopping_ && !exit_code_;

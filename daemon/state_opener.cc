@@ -138,8 +138,9 @@ absl::StatusOr<StoredState> StateOpener::Load(const config::Config& config) {
   auto rows = store_->LoadRows();
   if (!rows.ok()) return rows.status();
   auto tables = shell::LoadTables(*rows);
-  if (!tables.ok()) return tables.status();
-  state.tables = *std::move(tables);
+  // It is only there to be faster: without it a takeover reads all tables.
+  if (!tables.ok()) spdlog::warn("the record of tables is ignored: {}", Message(tables.status()));
+  state.tables = std::move(tables).value_or(shell::RecordedTables());
   auto learned = LearnedWindow::Load(*store_);
   if (!learned.ok()) return learned.status();
   // What another manager of the same state has learned of the same fabric.

@@ -131,16 +131,23 @@ routing::Row AtBase(routing::Row row, const OwnChanges& changes, uint64_t base) 
   return row;
 }
 
-std::vector<uint16_t> WrittenSince(uint64_t base, const OwnChanges& changes) {
-  std::vector<uint16_t> blocks;
+void AddWrittenSince(uint64_t base, const OwnChanges& changes, std::vector<uint16_t>& blocks) {
   for (const auto& [number, own] : changes) {
     if (number <= base) continue;
     blocks.insert(blocks.end(), own->blocks.begin(), own->blocks.end());
     for (const auto& entry : own->entries)
       blocks.push_back(static_cast<uint16_t>(entry.lid / routing::Row::kBlock));
   }
-  SortUnique(blocks);
-  return blocks;
+}
+
+// An entry beyond the end of a row is no route.
+void AddDiffering(routing::Row a, routing::Row b, std::vector<uint16_t>& blocks) {
+  const size_t size = std::max(a.size(), b.size());
+  a.Resize(size, routing::kNoRoute);
+  b.Resize(size, routing::kNoRoute);
+  for (size_t block = 0; block < a.blocks(); ++block)
+    if (!std::equal(a.block(block), a.block(block) + routing::Row::kBlock, b.block(block)))
+      blocks.push_back(static_cast<uint16_t>(block));
 }
 
 const routing::Row* Find(const std::shared_ptr<const sweep::ReaderTables::Rows>& rows, Guid guid) {
@@ -229,20 +236,26 @@ std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& kn
   for (const auto& [guid, digest] : record.digests) {
     const auto found = changes.find(guid);
     const OwnChanges& own = found == changes.end() ? OwnChanges() : found->second;
-    const auto confirmed = [&, digest = digest](const routing::Row* row) {
-      auto at_base = row ? std::optional(AtBase(*row, own, record.base)) : std::nullopt;
-      return at_base && DigestOf(*at_base) == digest ? std::move(at_base) : std::nullopt;
+    const auto at_base = [&](const std::shared_ptr<const sweep::ReaderTables::Rows>& rows) {
+      const routing::Row* row = Find(rows, guid);
+      return row ? std::optional(AtBase(*row, own, record.base)) : std::nullopt;
     };
-    const routing::Row* read = Find(known.read, guid);
-    auto row = confirmed(read);
-    if (!row && (read == nullptr || is_of_another)) {
-      row = confirmed(Find(known.computed, guid));
-      if (row) vouched->computed.push_back(guid);
+    auto read = at_base(known.read);
+    std::vector<uint16_t> unread;
+    if (read && DigestOf(*read) == digest) {
+      vouched->rows.emplace(guid, *std::move(read));
+    } else {
+      auto computed = at_base(known.computed);
+      if (!computed || DigestOf(*computed) != digest) continue;
+      if (!read || is_of_another)
+        vouched->computed.push_back(guid);
+      else
+        AddDiffering(*std::move(read), *computed, unread);
+      vouched->rows.emplace(guid, *std::move(computed));
     }
-    if (!row) continue;
-    vouched->rows.emplace(guid, *std::move(row));
-    if (auto unread = WrittenSince(record.base, own); !unread.empty())
-      vouched->unread.emplace(guid, std::move(unread));
+    AddWrittenSince(record.base, own, unread);
+    SortUnique(unread);
+    if (!unread.empty()) vouched->unread.emplace(guid, std::move(unread));
   }
   std::sort(vouched->computed.begin(), vouched->computed.end());
   if (vouched->rows.empty() || vouched->bytes() > kMostVouchedBytes) return nullptr;

@@ -78,9 +78,10 @@ RowChanges WithdrawnTables();
 // DATA_LOSS: they are not what TableRecord writes. Rows of other parts are ignored.
 absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows);
 // The tables of `known` that the record of `predecessor` (a port) confirms, as of the digests, with
-// the blocks that were written since as unread. A computed row counts where no row was read, or
-// where another SM was master at the time. A row that was read under the predecessor decides: if it
-// differs, the switch does not hold what was confirmed. Null: no table is confirmed, or they exceed
+// the blocks that were written since as unread. A computed row counts where the row that was read
+// is not confirmed, or none was read. Blocks in which these two differ are unread too, unless
+// another SM was master at the time of the reading: either the predecessor has changed them since,
+// or the switch does not hold what was confirmed. Null: no table is confirmed, or they exceed
 // kMostVouchedBytes: the flight recorder has to keep what a core starts with.
 std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& known,
                                                    const RecordedTables& record, Guid predecessor);

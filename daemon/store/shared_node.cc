@@ -64,8 +64,8 @@ void SharedNode::Record(const std::shared_ptr<const sweep::FabricView>& view, ui
 
 // ---- other nodes
 
-void SharedNode::Follow(Instant now) {
-  follower_.Look(shared_);
+void SharedNode::Follow(const sweep::FabricView& view, Instant now) {
+  follower_.Look(shared_, view);
   if (shared_ == nullptr) return;
   shell::SharingPortsWatch& watch = succession_.sharing_ports();
   auto ports = watch.Look(*shared_, now);

@@ -76,7 +76,7 @@ class SharedNode {
   void HearAgain() { hears_again_ = true; }
   // Call after each turn: the core is given the ports of the other nodes, and where this node waits
   // what the master has stored.
-  void Follow(Instant now);
+  void Follow(const sweep::FabricView& view, Instant now);
   // After the last turn.
   void End() {
     if (shared_ != nullptr) tables_.OnEnd(shared_->epoch() != 0);

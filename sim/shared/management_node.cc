@@ -11,6 +11,7 @@
 #include "common/status.h"
 #include "shell/action_writer.h"
 #include "shell/effect_runner.h"
+#include "shell/stale_reading.h"
 #include "shell/stop_notice.h"
 #include "shell/store_records.h"
 #include "shell/table_record.h"
@@ -105,6 +106,7 @@ class ManagementNode::Life final : public shell::Network,
  private:
   void MakeCore();
   bool HasNamedPort() const;
+  void CheckReading();
   void Turn();
   void EndStore();
 
@@ -123,7 +125,12 @@ class ManagementNode::Life final : public shell::Network,
     shell::TableRecord tables;
     shell::ActionWriter actions;
   } records_of_master_;
-  shell::StopNotices stops_;
+  struct RecordsOfOthers {
+    shell::StopNotices stops;
+    uint64_t refreshes = 0;
+    std::shared_ptr<const sweep::ReaderTables::Rows> reading;  // As compared with the others' last.
+    shell::StaleReading stale_reading;
+  } records_of_others_;
   std::unique_ptr<sweep::Core> core_;
   std::optional<shell::EffectRunner> runner_;
   VirtualThreads::Thread* core_thread_ = nullptr;
@@ -199,7 +206,8 @@ void ManagementNode::Life::Manage() {
     records_of_master_.tables.OnTurn(node_.view_, shared_->epoch() != 0, core_->statistics().window,
                                      world_.now());
     records_of_master_.actions.OnTurn(*node_.view_, takes_writes, world_.now());
-    if (node_.view_->sm.Manages() && stops_.HasNew(*shared_, world_.now()))
+    CheckReading();
+    if (node_.view_->sm.Manages() && records_of_others_.stops.HasNew(*shared_, world_.now()))
       Push(sweep::SweepCommand{0, /*heavy=*/true});
     Turn();
   }
@@ -209,6 +217,20 @@ void ManagementNode::Life::Manage() {
   EndStore();
   if (core_thread_->is_killed()) return;
   node_.LeavePort();
+}
+
+// As StateFollower.
+void ManagementNode::Life::CheckReading() {
+  RecordsOfOthers& others = records_of_others_;
+  const sweep::ReaderTables& known = node_.view_->reader_tables;
+  if (others.refreshes == shared_->refreshes() && others.reading == known.read) return;
+  others.refreshes = shared_->refreshes();
+  others.reading = known.read;
+  Post(shell::Queue::kStore, [this, known, master = node_.view_->sm.last_master] {
+    const auto record = shell::LoadTables(*shared_->LoadRows());
+    if (records_of_others_.stale_reading.Look(known, *record, master, world_.now()))
+      Push(sweep::SweepCommand{0, /*heavy=*/true});
+  });
 }
 
 bool ManagementNode::Life::HasNamedPort() const {

@@ -45,11 +45,18 @@ class Etcds:
         for process in self.processes:
             process.send_signal(number)
 
-    def ask(self, key):
-        asked = json.dumps({"key": base64.b64encode(key.encode()).decode()})
-        with urllib.request.urlopen("http://%s/v3/kv/range" % self.clients[0], asked.encode(),
-                                    timeout=10) as answer:
+    def call(self, method, **fields):
+        request = json.dumps({name: base64.b64encode(text.encode()).decode()
+                              for name, text in fields.items()})
+        with urllib.request.urlopen("http://%s/v3/kv/%s" % (self.clients[0], method),
+                                    request.encode(), timeout=10) as answer:
             return json.load(answer)
+
+    def ask(self, key):
+        return self.call("range", key=key)
+
+    def put(self, key, value):
+        self.call("put", key=key, value=value)
 
     def get(self, key):
         """The value of a key, as the first member has it. KeyError: there is none."""

@@ -586,6 +586,17 @@ class OneFabric(Shared, opensm_test.Recorded):
                   for field in changed}
         self.assertEqual(fields, {"MasterSMLID"})
 
+    def test_a_waiting_node_reads_again_where_the_master_has_recorded_other_tables(self):
+        digests = "/fabricd/data/row/switch_tables/digests/0"
+        self.wait_until(lambda: self.etcds.has(digests))
+        self.assertFalse(self.head2.log.has("reading again", 0, 0))
+        self.etcds.put(digests, re.sub(r" \w{16}$", " " + 16 * "0", self.etcds.get(digests),
+                                       flags=re.MULTILINE))
+        # It looks after each write of the master.
+        self.cordon(self.head1, self.other)
+        self.head2.log.wait_for("the master has recorded other tables than were read: reading again")
+        self.head2.log.wait_for("heavy sweep: command")
+
     def test_a_node_that_starts_takes_the_place_of_a_master_without_a_link(self):
         self.wait_until(lambda: len(self.nodes(self.head1)) == 2)
         self.head2.kill()

@@ -89,14 +89,36 @@ TEST_F(VouchedTest, AreThoseThatWereReadAsTheyWereConfirmed) {
 TEST_F(VouchedTest, AComputedRowReplacesOneThatWasReadUnderAnotherMaster) {
   known_.computed =
       std::make_shared<const Rows>(Rows{{Guid(1), RowTo(1, 128)}, {Guid(2), RowTo(9, 128)}});
-  EXPECT_FALSE(Vouched(known_, record_, Guid(0x17))->rows.contains(Guid(2)))
-      << "the switch does not hold what the master has confirmed";
-  EXPECT_FALSE(Vouched(known_, record_, Guid())->rows.contains(Guid(2)));
   known_.master = Guid(0x99);
   const auto vouched = Vouched(known_, record_, Guid(0x17));
   EXPECT_EQ(vouched->rows.at(Guid(1)), RowTo(1, 128));
   EXPECT_EQ(vouched->rows.at(Guid(2)), RowTo(9, 128));
   EXPECT_THAT(vouched->computed, ElementsAre(Guid(2))) << "the other one was read";
+  EXPECT_TRUE(vouched->unread.empty());
+}
+
+TEST_F(VouchedTest, BlocksOfAComputedRowThatDifferFromTheReadOneAreUnread) {
+  routing::Row changed = RowTo(2, 128);
+  changed.Resize(192, routing::kNoRoute);
+  changed.Set(70, 9);
+  changed.Set(150, 9);
+  record_.digests[Guid(2)] = DigestOf(changed);
+  record_.base = 1;
+  record_.changes[2].switches[Guid(2)] = {{0}, {}};
+  known_.computed = std::make_shared<const Rows>(Rows{{Guid(2), changed}});
+  // Where the SM of the reading is not known it may be this master.
+  for (const Guid predecessor : {Guid(0x17), Guid()}) {
+    const auto vouched = Vouched(known_, record_, predecessor);
+    EXPECT_EQ(vouched->rows.at(Guid(2)), changed);
+    EXPECT_THAT(vouched->unread.at(Guid(2)), ElementsAre(0, 1, 2));
+    EXPECT_THAT(vouched->computed, IsEmpty()) << "adaptive routing was read with the row";
+    EXPECT_FALSE(vouched->unread.contains(Guid(1)));
+  }
+}
+
+TEST_F(VouchedTest, ARowThatIsConfirmedByNeitherSourceIsNotVouchedFor) {
+  known_.computed = std::make_shared<const Rows>(Rows{{Guid(2), RowTo(3, 128)}});
+  EXPECT_FALSE(Vouched(known_, record_, Guid(0x17))->rows.contains(Guid(2)));
 }
 
 TEST_F(VouchedTest, AComputedRowCountsWhereNoneWasRead) {
