@@ -27,6 +27,7 @@ sweep::ReaderTables Newest(const sweep::ReaderTables& now, const sweep::ReaderTa
 
 void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
   options.contends = contends;
+  options.unresponsive_epoch = unresponsive_epoch;
   options.continues = continues;
   if (yields) options.yields = kTimeForAnother;
   if (continues) options.takeover_limit = kTakeoverLimit;
@@ -34,10 +35,12 @@ void Succession::AddTo(store::etcd::EtcdStoreOptions& options) const {
 
 void SuccessionWatch::Begin(sweep::SmOptions& options, store::etcd::SharedStore& shared,
                             Instant now) {
-  options.unresponsive_master = succession_.unresponsive_master;
-  options.doubts_polls = succession_.doubts_polls;
-  // A waiting node learns the master from its own sweeps.
-  if (!shared.other_owner()) options.last_master = succession_.last_master;
+  // A waiting node learns the master from its own sweeps, and how it responds.
+  if (!shared.other_owner()) {
+    options.unresponsive_master = succession_.unresponsive_master;
+    options.doubts_polls = succession_.doubts_polls;
+    options.last_master = succession_.last_master;
+  }
   options.sharing_ports = sharing_ports_.Begin(shared, now);
 }
 
@@ -63,6 +66,7 @@ std::string SuccessionWatch::WhyToStopWaiting(const store::etcd::SharedStore& sh
                 .tables = Newest(view.reader_tables, succession_.tables)};
   if (view.sm.watched_master == sweep::WatchedMaster::kUnresponsive) {
     successor_.contends = Contends::kWithUnresponsiveOwner;
+    successor_.unresponsive_epoch = owner.epoch;
     successor_.unresponsive_master = view.sm.watched_guid;
     successor_.doubts_polls = !view.sm.watched_port_responds;
     return successor_.doubts_polls ? "neither the master nor its port responds"

@@ -32,6 +32,7 @@ struct Succession {
   bool yields = false;     // It has stepped down.
   // The predecessor has not lost its epoch: its record of tables is true.
   bool trusts_record = false;
+  int64_t unresponsive_epoch = 0;     // store::etcd::EtcdStoreOptions
   Guid unresponsive_master = Guid();  // sweep::SmOptions
   bool doubts_polls = false;          // sweep::SmOptions
   // It was stopped while it was master, for so long: StopNotice. Zero: it was not.

@@ -41,6 +41,7 @@ struct EpochOwner {
   std::string name;           // "head1 pid 4711"
   std::string endpoint = {};  // Of its API: HOST:PORT or unix:PATH; empty: it does not say.
   FabricRole role = FabricRole::kOther;
+  int64_t epoch = 0;  // Its number.
   friend bool operator==(const EpochOwner&, const EpochOwner&) = default;
 };
 

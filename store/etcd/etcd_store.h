@@ -52,6 +52,9 @@ struct EtcdStoreOptions {
     kWithIdleOwner,
   };
   Contends contends = Contends::kNo;
+  // The epoch of the owner that does not respond; 0: it is not known. An owner of another epoch has
+  // responded to etcd since: this fabricd waits beside it.
+  int64_t unresponsive_epoch = 0;
   // The epoch of another fabricd has ended just now: what it knew is all in etcd.
   bool continues = false;
   // Of a takeover: the time of all calls of the opening together, where there is a copy, and of all

@@ -23,8 +23,8 @@ struct Found {
   absl::Status held;             // ABORTED: another fabricd has the epoch. OK: it was taken.
   std::vector<Node> nodes = {};  // Where it is held.
 };
-// Takes the epoch, unless another fabricd has it and this one contends, and reads. Errors as
-// OpenEtcdStore(); none is forgotten: where it is UNAVAILABLE the epoch may have been taken.
+// Takes the epoch, unless another fabricd has it and this one contends with it, and reads. Errors
+// as OpenEtcdStore(); none is forgotten: where it is UNAVAILABLE the epoch may have been taken.
 absl::StatusOr<Found> FindState(Client& client, SharedRows& shared, const LocalCopy& copy,
                                 const EtcdStoreOptions& options);
 

@@ -267,6 +267,7 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadUpTo(Client& client, const std:
   view.sequence = control->sequence.value;
   if (control->epoch.mod_revision != 0) {
     view.owner = OwnerOf(control->epoch.value);
+    view.owner->epoch = control->epoch.mod_revision;
     view.owner_instance = InstanceOf(control->epoch.value);
     view.epoch = control->epoch.mod_revision;
     for (const Node& node : control->nodes)

@@ -229,8 +229,7 @@ absl::StatusOr<std::unique_ptr<SharedStore>> OpenOrWait(const StoreParts& parts,
   Opened opened = options.yields.count() > 0
                       ? absl::AbortedError("another fabricd may take the epoch")
                       : open(OpenEtcdStore);
-  const bool waits = may_wait && options.contends == EtcdStoreOptions::Contends::kNo;
-  if (!absl::IsAborted(opened.status()) || !waits) return opened;
+  if (!absl::IsAborted(opened.status()) || !may_wait) return opened;
   if (parts.on_wait) parts.on_wait(opened.status());
   return open(OpenWaitingStore);
 }

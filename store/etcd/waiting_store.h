@@ -26,8 +26,8 @@ struct StoreParts {
   std::function<absl::StatusOr<std::unique_ptr<Store>>()> local;
   std::function<void(const absl::Status& held)> on_wait = {};  // Called with why it waits.
 };
-// OpenEtcdStore(); where another fabricd has the epoch, or is to take it first (`yields`), and this
-// one may wait and does not contend, OpenWaitingStore().
+// OpenEtcdStore(); where another fabricd has the epoch and this one does not contend with it, or
+// another is to take it first (`yields`), and this one may wait, OpenWaitingStore().
 absl::StatusOr<std::unique_ptr<SharedStore>> OpenOrWait(const StoreParts& parts,
                                                         const EtcdStoreOptions& options,
                                                         bool may_wait = true);

@@ -24,7 +24,7 @@ class SuccessionTest : public testing::Test {
                   bool steps_down = false) {
     return watch.WhyAgain(store_, view_, pause, steps_down);
   }
-  void Wait() { store_.owner = store::etcd::EpochOwner{"head1 pid 1", ""}; }
+  void Wait() { store_.owner = store::etcd::EpochOwner{.name = "head1 pid 1", .epoch = 42}; }
 
   using Rows = sweep::ReaderTables::Rows;
   static sweep::ReaderTables Read() {
@@ -96,6 +96,7 @@ TEST_F(SuccessionTest, AWaitingNodeTakesThePlaceOfAMasterThatDoesNotRespond) {
   EXPECT_EQ(next.contends, Contends::kWithUnresponsiveOwner);
   EXPECT_TRUE(next.continues);
   EXPECT_EQ(next.unresponsive_master, Guid(0x17));
+  EXPECT_EQ(next.unresponsive_epoch, 42) << "an owner that has started again is not suspected";
   EXPECT_TRUE(next.doubts_polls) << "a link may be cut on their path";
   view_.sm.watched_port_responds = true;
   EXPECT_EQ(Why(watch), "the master does not respond");
@@ -269,6 +270,17 @@ TEST_F(SuccessionTest, AContenderWaitsAgainWhereAnotherFabricdHasHadTheEpoch) {
   EXPECT_EQ(watch.successor().unresponsive_master, Guid());
   EXPECT_EQ(watch.successor().stopped_for, seconds(3));
   EXPECT_EQ(watch.successor().tables.read, read.read);
+}
+
+TEST_F(SuccessionTest, OneThatWaitsAfterAllAsksTheMasterAfresh) {
+  SuccessionWatch watch({.contends = Contends::kWithUnresponsiveOwner,
+                         .unresponsive_master = Guid(0x17),
+                         .doubts_polls = true});
+  Wait();
+  sweep::SmOptions options;
+  watch.Begin(options, store_, Instant());
+  EXPECT_EQ(options.unresponsive_master, Guid());
+  EXPECT_FALSE(options.doubts_polls);
 }
 
 TEST_F(SuccessionTest, AContenderKnowsWhichMasterTheWaitingNodeHasSeen) {

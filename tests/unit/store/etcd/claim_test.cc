@@ -56,6 +56,25 @@ TEST_F(ClaimTest, AClaimTakesTheEpochOfAnOwnerThatIsAlive) {
   EXPECT_EQ(Shared().lids.size(), 2u);
 }
 
+// It has been heard of since: it was stopped, for example, and has noticed.
+TEST_F(ClaimTest, AContenderWaitsWhereTheOwnerHasAnotherEpochThanTheUnresponsiveOne) {
+  auto owner = MustOpen(head1_);
+  options_.unresponsive_epoch = owner->epoch();
+  EXPECT_TRUE(Contend()->contends());
+  owner.reset();
+  owner = MustOpen(head1_);
+  options_.contends = contends_;
+  EXPECT_EQ(Open(head2_).status().code(), absl::StatusCode::kAborted);
+  const StoreParts parts{.client = [this]() -> absl::StatusOr<std::unique_ptr<Client>> {
+                           return cluster_->MakeClient();
+                         },
+                         .local = [this] { return OpenSqliteStore(head2_.path()); }};
+  const auto waiting = OpenOrWait(parts, options_, /*may_wait=*/true);
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  EXPECT_FALSE((*waiting)->contends());
+  EXPECT_EQ((*waiting)->other_owner()->epoch, owner->epoch());
+}
+
 TEST_F(ClaimTest, AnIdleOwnerNoticesThatItsEpochWasTaken) {
   const auto owner = MustOpen(head1_);
   const auto contender = Contend();

@@ -73,7 +73,9 @@ TEST_F(EtcdTest, AWaitingStoreFollowsTheOwnerUntilTheEpochIsFree) {
   const auto opened = OpenWaitingStore(cluster_->MakeClient(), *std::move(local), options_);
   ASSERT_TRUE(opened.ok()) << opened.status();
   SharedStore& waiting = **opened;
-  EXPECT_EQ(waiting.other_owner(), (EpochOwner{"head1 pid 17", "head1:7471"}));
+  EXPECT_EQ(
+      waiting.other_owner(),
+      (EpochOwner{.name = "head1 pid 17", .endpoint = "head1:7471", .epoch = owner->epoch()}));
   EXPECT_EQ(LidsOf(waiting), 1u);
   EXPECT_EQ(waiting.PutLids({Record(2, 11)}).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(waiting.AppendAudit({AuditRecord()}).ok());
