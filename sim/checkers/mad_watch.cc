@@ -18,6 +18,8 @@ uint64_t Mix(uint64_t digest, uint64_t value) {
 }
 
 constexpr Duration kHandedOver = std::chrono::microseconds(10);
+// From a read to a Set that is decided by it.
+constexpr Duration kDecision = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -240,8 +242,10 @@ void Watch::OnServed(const Served& served) {
   Program& program = programs_[served.sender];
   const uint64_t id = served.request.transaction_id();
   if (set) {
-    if (served.changed)  // Whatever anybody was told before holds no longer.
+    if (served.changed) {  // Whatever anybody was told before holds no longer.
       for (auto& [host, each] : programs_) each.told.erase(key);
+      writers_[key] = {served.sender, served.at};
+    }
     if (program.served_sets.insert(id).second) CheckIdle(served, key, program);
     if (served.request.attribute == wire::AttributeId::kPortInfo) CheckLids(served, port);
   }
@@ -251,7 +255,8 @@ void Watch::OnServed(const Served& served) {
 // A Set that left every register as it was, from a program that had been told exactly what it got
 // back now when it sent the Set. (A repeat of a Set whose answer was lost was told something older.
 // One whose twin's answer was under way, as when the route changes meanwhile, knew no better. One
-// that repeats what is in flight by another path is no decision to write.)
+// that repeats what is in flight by another path is no decision to write. Where another program has
+// written the same a moment before, the decision may be older than the read that shows it.)
 void Watch::CheckIdle(const Served& served, const Key& key, const Program& program) {
   if (served.changed || !program.is_checked) return;
   // What odd firmware holds nobody can know; a Set that it never takes must not come in the second
@@ -262,6 +267,10 @@ void Watch::CheckIdle(const Served& served, const Key& key, const Program& progr
   const auto flying = program.flying.find(served.request.transaction_id());
   if (flying != program.flying.end() &&
       (flying->second.is_repeat || flying->second.sent < told->second.at))
+    return;
+  const auto writer = writers_.find(key);
+  if (writer != writers_.end() && writer->second.host != served.sender &&
+      served.at - writer->second.at < kDecision)
     return;
   Fault(fmt::format("idle Set: {} {} of {} port {} changes nothing, at {:.6f} s",
                     wire::AttributeName(key.attribute), key.modifier,

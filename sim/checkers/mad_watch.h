@@ -126,6 +126,11 @@ class Watch : public SimObserver {
   Instant together_since_ = Instant::min();
   bool apart_ = false;
   PortRef last_setter_;
+  struct Writer {
+    PortRef host;
+    Instant at;
+  };
+  absl::flat_hash_map<Key, Writer> writers_;  // Which program has changed it last.
 };
 
 }  // namespace fabricd::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/shared/foreign_node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/checkers/end_ports.h"
@@ -59,13 +60,23 @@ void ForeignNode::BeginWork(Duration time) {
   sm_.SetBusy(world_.now() + time);
 }
 
+bool ForeignNode::is_unknown_master() const {
+  return is_master() && is_busy() && !givers_.empty() &&
+         std::all_of(givers_.begin(), givers_.end(),
+                     [](const Giver& giver) { return giver.node->process() != giver.process; });
+}
+
 // After each event: the fabric has what it has sent.
 void ForeignNode::Schedule() {
   world_.Schedule();
   const bool is_given =
       std::exchange(state_, sm_.state()) == wire::SmState::kStandby && is_master();
-  if (is_given && next_work_ != Duration::zero())
-    BeginWork(std::exchange(next_work_, Duration::zero()));
+  if (is_given) {
+    givers_.clear();
+    for (const auto& node : nodes_)
+      if (node->is_master()) givers_.push_back({node.get(), node->process()});
+    if (next_work_ != Duration::zero()) BeginWork(std::exchange(next_work_, Duration::zero()));
+  }
   if (sm_.NextDeadline() >= next_) return;
   next_ = sm_.NextDeadline();
   world_.threads().At(next_, [this] {

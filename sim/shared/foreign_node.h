@@ -29,6 +29,9 @@ class ForeignNode {
   bool runs() const { return sm_.state() != wire::SmState::kNotActive; }
   bool is_master() const { return sm_.state() == wire::SmState::kMaster; }
   bool is_busy() const { return sm_.is_busy(world_.now()); }
+  // It was given the subnet, and has not answered since. The process that gave it has ended: no
+  // node can know.
+  bool is_unknown_master() const;
   // It has not answered for longer than another SM has to wait.
   bool hangs() const {
     return is_busy() && world_.now() - busy_since_ > sweep::LastMaster::kPatience;
@@ -43,7 +46,12 @@ class ForeignNode {
   const ManagementNodes& nodes_;
   ForeignSm sm_;
   Instant busy_since_ = Instant::min();
-  Duration next_work_{};                             // Once it is given the subnet.
+  struct Giver {
+    const ManagementNode* node = nullptr;
+    uint64_t process = 0;
+  };
+  std::vector<Giver> givers_;  // Those that were master when it was given the subnet.
+  Duration next_work_{};       // Once it is given the subnet.
   wire::SmState state_ = wire::SmState::kNotActive;  // As last seen.
   Instant next_ = kNever;                            // When its timer is looked at.
 };

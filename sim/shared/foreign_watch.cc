@@ -9,7 +9,8 @@ namespace fabricd::sim {
 
 void ForeignWatch::Look(Instant now, const ForeignNode* foreign, bool apart) {
   was_apart_ = apart || (was_apart_ && foreign != nullptr && foreign->is_busy());
-  if (foreign == nullptr || !foreign->is_master() || foreign->hangs() || was_apart_) {
+  if (foreign == nullptr || !foreign->is_master() || foreign->hangs() || was_apart_ ||
+      foreign->is_unknown_master()) {
     since_ = kNever;
     sets_.clear();
     return;

@@ -13,8 +13,9 @@ namespace {
 
 // Of a takeover, beyond the lease of a master that ended before it was seen.
 constexpr std::chrono::seconds kTakeover{8};
-// A call whose reply is lost takes its whole timeout, and an opening makes several calls.
-constexpr std::chrono::seconds kLostReplies{20};
+// A call whose reply is lost takes its whole timeout, and an opening makes several calls. Meanwhile
+// another node may take the epoch, and each then starts again.
+constexpr std::chrono::seconds kLostReplies{30};
 // A master that is cut from etcd stays master, and may write again this long after the cut.
 constexpr std::chrono::seconds kReattached{3};
 

@@ -132,6 +132,9 @@ class SharedRun {
 
   void AddNodes();
   void DrawFaults();
+  void EnableAudits() {  // From the next start of each on.
+    for (const auto& node : nodes_) node->EnableAudit();
+  }
   void DrawProcesses();
   void DrawEtcd();
   void DrawFabric();
@@ -270,6 +273,7 @@ void SharedRun::StrikeNodes(uint64_t most, Duration longest,
                           [this, strike, node, until = std::min(now + length, begin_ + phase_)] {
                             node->on_set = nullptr;
                             if (!is_at_rest_) strike(*node, until);
+                            EnableAudits();  // etcd may not have the change of these Sets.
                           });
       left = UINT64_MAX;
     };
@@ -328,8 +332,7 @@ void SharedRun::DrawEtcd() {
     });
   // Where a master may be kept from etcd while it changes tables, and then dies, its record is too
   // old: docs/HA.md, "Tables are not read again".
-  if (result_.faults.size() > faults_before)
-    for (const auto& node : nodes_) node->EnableAudit();
+  if (result_.faults.size() > faults_before) EnableAudits();
 }
 
 void SharedRun::LoseLink(PortRef port, Instant end) {
