@@ -71,8 +71,8 @@ void ForeignNode::Schedule() {
   world_.Schedule();
   const bool is_given =
       std::exchange(state_, sm_.state()) == wire::SmState::kStandby && is_master();
+  if (!is_master()) givers_.clear();
   if (is_given) {
-    givers_.clear();
     for (const auto& node : nodes_)
       if (node->is_master()) givers_.push_back({node.get(), node->process()});
     if (next_work_ != Duration::zero()) BeginWork(std::exchange(next_work_, Duration::zero()));
