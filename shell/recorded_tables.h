@@ -80,9 +80,9 @@ absl::StatusOr<RecordedTables> LoadTables(const StoredRows& rows);
 // The tables of `known` that the record of `predecessor` (a port) confirms, as of the digests, with
 // the blocks that were written since as unread. A computed row counts where the row that was read
 // is not confirmed, or none was read. Blocks in which these two differ are unread too, unless
-// another SM was master at the time of the reading: either the predecessor has changed them since,
-// or the switch does not hold what was confirmed. Null: no table is confirmed, or they exceed
-// kMostVouchedBytes: the flight recorder has to keep what a core starts with.
+// another SM was master at the time of the reading: the predecessor may have changed them since, or
+// the switch may have lost what was confirmed. Returns null if no table is confirmed, or if all of
+// them exceed kMostVouchedBytes, since the flight recorder stores them.
 std::shared_ptr<const sweep::SwitchTables> Vouched(const sweep::ReaderTables& known,
                                                    const RecordedTables& record, Guid predecessor);
 inline constexpr size_t kMostVouchedBytes = size_t{48} << 20;

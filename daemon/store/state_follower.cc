@@ -13,23 +13,18 @@
 
 namespace fabricd::daemon {
 
-absl::StatusOr<StateFollower::Parts> StateFollower::Load(store::Store& store) {
+absl::StatusOr<StateFollower::Parts> StateFollower::Load(store::Store& store, StoredRows rows) {
   auto holds = store.LoadHolds();
   if (!holds.ok()) return holds.status();
-  auto rows = store.LoadRows();
-  if (!rows.ok()) return rows.status();
-  auto partitions = policy::LoadPartitions(*rows);
+  auto partitions = policy::LoadPartitions(rows);
   if (!partitions.ok()) return partitions.status();
-  auto verdicts = policy::LoadVerdicts(*rows);
+  auto verdicts = policy::LoadVerdicts(rows);
   if (!verdicts.ok()) return verdicts.status();
-  // A damaged record vouches for nothing: a takeover reads all tables.
-  auto tables = shell::LoadTables(*rows);
-  std::erase_if(*rows, [](const auto& row) { return !sa::SaState::IsClientRow(row.first); });
+  std::erase_if(rows, [](const auto& row) { return !sa::SaState::IsClientRow(row.first); });
   return Parts{
       {*std::move(holds), std::make_shared<const policy::PartitionState>(*std::move(partitions))},
-      *std::move(rows),
-      *std::move(verdicts),
-      std::move(tables).value_or(shell::RecordedTables())};
+      std::move(rows),
+      *std::move(verdicts)};
 }
 
 void StateFollower::Look(const store::etcd::SharedStore* shared, const sweep::FabricView& view) {
@@ -44,19 +39,23 @@ void StateFollower::Look(const store::etcd::SharedStore* shared, const sweep::Fa
 }
 
 void StateFollower::Read(store::Store& store, const sweep::ReaderTables& known, Guid master) {
-  auto now = Load(store);
+  auto rows = store.LoadRows();
+  if (!rows.ok()) return spdlog::error("what the master has stored: {}", Message(rows.status()));
+  // A damaged record vouches for nothing: a takeover reads all tables.
+  const auto tables = shell::LoadTables(*rows);
+  auto now = Load(store, *std::move(rows));
   if (!now.ok()) return spdlog::error("what the master has stored: {}", Message(now.status()));
   // The master writes much else.
   const bool is_core_new = !given_ || given_->core.holds != now->core.holds ||
                            *given_->core.partitions != *now->core.partitions;
   const bool are_clients_new = !given_ || given_->clients != now->clients;
   const bool are_verdicts_new = !given_ || given_->verdicts != now->verdicts;
-  const shell::RecordedTables tables = std::exchange(now->tables, {});
   given_ = *std::move(now);
   if (is_core_new) tell_.core(given_->core);
   if (are_clients_new) tell_.clients(given_->clients);
   if (are_verdicts_new) tell_.verdicts(given_->verdicts);
-  if (stale_reading_.Look(known, tables, master, ProcessClock::Now())) tell_.reading_is_stale();
+  if (tables.ok() && stale_reading_.Look(known, *tables, master, ProcessClock::Now()))
+    tell_.reading_is_stale();
 }
 
 }  // namespace fabricd::daemon

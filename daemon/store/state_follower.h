@@ -46,9 +46,8 @@ class StateFollower {
     sweep::StoredStateChanged core;
     StoredRows clients;
     policy::StoredVerdicts verdicts;
-    shell::RecordedTables tables;  // Not kept.
   };
-  static absl::StatusOr<Parts> Load(store::Store& store);
+  static absl::StatusOr<Parts> Load(store::Store& store, StoredRows rows);
 
   uint64_t seen_ = 0;  // SharedStore::refreshes()
   std::shared_ptr<const sweep::ReaderTables::Rows> seen_reading_;

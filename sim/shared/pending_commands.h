@@ -27,7 +27,7 @@ class PendingCommands {
     asked_.emplace(next_, std::move(asked));
     return next_++;
   }
-  // What was done. nullopt: it was refused, or is not of these clients.
+  // The command that has succeeded. nullopt: it was refused, or is not in this list.
   std::optional<Asked> TakeDone(const sweep::FinishedCommand& finished) {
     auto asked = asked_.extract(finished.command);
     if (asked.empty()) return std::nullopt;

@@ -419,7 +419,7 @@ void EtcdStore::Look(const absl::StatusOr<SharedRows::View>& view, int64_t held)
   if (!is_reached_) return Say(view.status());
   if (view.ok()) ShowNodes(view->nodes);
   if (is_beside_master()) return LookAtMaster(view);
-  if (held != 0 && view.ok() && view->epoch != held && epoch_.revision() == held) epoch_.Forget();
+  if (held != 0 && view.ok() && view->epoch() != held && epoch_.revision() == held) epoch_.Forget();
   const absl::Status alive = epoch_.KeepAlive();
   if (alive.ok() && writable().ok()) {
     if (view.ok()) RaiseSchema(*view);
@@ -432,8 +432,8 @@ void EtcdStore::Look(const absl::StatusOr<SharedRows::View>& view, int64_t held)
 
 // Not before an older node that starts again, as one that steps down does, is there again.
 void EtcdStore::RaiseSchema(const SharedRows::View& view) {
-  if (!view.MayRaiseSchema() || view.epoch != looks_.epoch) {
-    looks_.epoch = view.epoch;
+  if (!view.MayRaiseSchema() || view.epoch() != looks_.epoch) {
+    looks_.epoch = view.epoch();
     looks_.alike_since = options_.clock();
   } else if (options_.clock() - looks_.alike_since >= 2 * options_.lease) {
     MutexLock lock(mutex_);

@@ -32,7 +32,7 @@ absl::StatusOr<Found> FindState(Client& client, SharedRows& shared, const LocalC
   auto view = SharedRows::ReadView(client, options.prefix);
   if (!view.ok()) return view.status();
   if (options.contends == EtcdStoreOptions::Contends::kWithUnresponsiveOwner && view->owner &&
-      options.unresponsive_epoch != 0 && view->epoch != options.unresponsive_epoch)
+      options.unresponsive_epoch != 0 && view->epoch() != options.unresponsive_epoch)
     return attached;
   return Found{std::move(view->rows), std::move(view->sequence), attached, std::move(view->nodes)};
 }

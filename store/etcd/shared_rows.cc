@@ -269,7 +269,6 @@ absl::StatusOr<SharedRows::View> SharedRows::ReadUpTo(Client& client, const std:
     view.owner = OwnerOf(control->epoch.value);
     view.owner->epoch = control->epoch.mod_revision;
     view.owner_instance = InstanceOf(control->epoch.value);
-    view.epoch = control->epoch.mod_revision;
     for (const Node& node : control->nodes)
       if (node.instance == view.owner_instance) view.owner->role = node.statement.role;
   }

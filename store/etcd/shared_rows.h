@@ -132,13 +132,14 @@ class SharedRows {
     FlatRows rows;
     std::string sequence;
     std::optional<EpochOwner> owner;
-    int64_t epoch = 0;     // The number of the owner's; 0: nobody has it.
     int64_t resigned = 0;  // The number of the last one that was given back.
     std::string owner_instance;
     std::vector<Node> nodes;  // By instance.
     KeyValue history;         // control/history (shared_history.h).
     int schema = 0;
 
+    // The number of the owner's; 0: nobody has it.
+    int64_t epoch() const { return owner ? owner->epoch : 0; }
     bool OwnerIs(FabricRole role) const { return owner && owner->role == role; }
     // All nodes know a newer layout, this one and another at least. One that is alone may have to
     // make room for an older one that is just not there.

@@ -147,7 +147,6 @@ class WaitingStore final : public NodePart {
 
   void NoteOwner(const SharedRows::View& view) {
     if (!view.owner) return;
-    epoch_ = view.epoch;
     MutexLock lock(mutex_);
     owner_ = *view.owner;
   }
@@ -171,9 +170,9 @@ class WaitingStore final : public NodePart {
     const bool is_same = WriteOf(control->sequence) == WriteOf(sequence_);
     if (!control->owner) {
       // Not if another node has had the epoch since, and has given it back as well.
-      if (epoch_ == 0 && is_same && answered_ - opened_ < options_.yields) return "";
       MutexLock lock(mutex_);
-      has_owner_resigned_ = epoch_ != 0 && control->resigned == epoch_;
+      if (owner_.epoch == 0 && is_same && answered_ - opened_ < options_.yields) return "";
+      has_owner_resigned_ = owner_.epoch != 0 && control->resigned == owner_.epoch;
       return fmt::format("etcd {}: nobody has the epoch", options_.prefix);
     }
     NoteOwner(*control);
@@ -188,7 +187,6 @@ class WaitingStore final : public NodePart {
   // Of Open(), then of the thread.
   FlatRows rows_;  // Of the copy.
   std::string sequence_;
-  int64_t epoch_ = 0;  // Of the last owner.
   std::chrono::nanoseconds answered_{};
   const std::chrono::nanoseconds opened_ = options_.clock();
   std::atomic<uint64_t> refreshes_ = 0;

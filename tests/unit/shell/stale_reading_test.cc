@@ -78,7 +78,7 @@ TEST_F(StaleReadingTest, IsNotOneWhoseRowsTheNodeHasComputed) {
   EXPECT_FALSE(Look(seconds(0)));
 }
 
-// Otherwise a switch whose table nobody repairs would be read for ever.
+// Otherwise a table that stays wrong would be read again and again.
 TEST_F(StaleReadingTest, IsFoundOnceAMinuteAtMost) {
   Confirm(kSwitches, 2);
   EXPECT_TRUE(Look(seconds(0)));
